@@ -1,0 +1,141 @@
+/* op.h - the dispatch table: ops, kernels, backends.
+ *
+ * An op has a name, a schema, an infer function (result shapes and dtypes from the arguments) and
+ * kernels by backend. A backend is a column of kernels that works on one device: `cpu` (fast) and
+ * `ref` (plain loops, double accumulation) on host memory, `meta` (shapes only), more from plug-ins.
+ *
+ *     sh_kernel k;
+ *     sh_kernel_register("add", "cpu", my_add, NULL, "my add", &k);   // newest wins
+ *     ...
+ *     sh_kernel_remove(k);                                            // the older one is back
+ *
+ * Choice of a kernel (D2): device of the arguments, then the backend (rules, sh_with_backend, the
+ * device's default), then the composite kernel, then the backend's fallback, then an error that
+ * lists what is registered. Registration is thread-safe; calls take no lock. */
+#ifndef SH_DISPATCH_OP_H
+#define SH_DISPATCH_OP_H
+
+#include "dispatch/schema.h"
+#include "dispatch/tensor.h"
+
+SH_BEGIN_DECLS
+
+typedef struct sh_op sh_op;
+typedef struct sh_call sh_call;
+
+enum {
+    SH_OP_PURE = 1,       /* same arguments, same results, no effect: may be merged or dropped */
+    SH_OP_INPLACE = 2,    /* has a form that ends in _ */
+    SH_OP_OUT = 4,        /* takes `out` */
+    SH_OP_VIEW = 8,       /* its result shares storage with an argument */
+    SH_OP_RANDOM = 16,
+    SH_OP_COMPOSITE = 32, /* its default kernel is written with other ops */
+    SH_OP_POINTWISE = 64,
+    SH_OP_REDUCTION = 128,
+    SH_OP_FACTORY = 256,  /* makes a tensor from no tensor */
+    SH_OP_CUSTOM = 512    /* defined at run time */
+};
+
+/* ---- ops ---- */
+/* By name, "max.dim", "mylib::gate"; NULL without an error if there is none. */
+SH_API const sh_op *sh_op_find(const char *name);
+SH_API const sh_op *sh_op_by_id(uint32_t id);
+SH_API uint32_t sh_op_count(void);
+SH_API const char *sh_op_name(const sh_op *op);
+SH_API uint32_t sh_op_id(const sh_op *op);
+/* The id of the op that names the family: SH_OP_max for max.dim. */
+SH_API uint32_t sh_op_family(const sh_op *op);
+SH_API uint32_t sh_op_tags(const sh_op *op);
+/* NULL while kernels are registered for the name but no schema is defined. */
+SH_API const sh_schema *sh_op_schema(const sh_op *op);
+
+/* What a result will be; filled by an infer function. */
+typedef struct sh_spec {
+    sh_dtype dtype;
+    int32_t ndim;
+    int64_t sizes[SH_MAX_DIMS];
+} sh_spec;
+
+/* Shapes and dtypes of the results from the arguments (in schema order). Reads no data. */
+typedef sh_status (*sh_infer)(const sh_value *args, sh_spec *results, void *user);
+/* A boxed kernel, for any op: arguments and results through call.h. With an infer function its results are
+ * allocated before it runs; without one it sets them. */
+typedef sh_status (*sh_boxed)(sh_call *call, void *user);
+
+typedef struct sh_op_options {
+    sh_infer infer;     /* optional; needed for the meta backend */
+    uint32_t tags;      /* SH_OP_PURE | ... */
+    void *user;         /* for infer */
+    const char *registrant; /* shown in notes and errors; optional */
+} sh_op_options;
+
+/* Defines an op at run time from its schema. Kernels may have been registered before. An error if
+ * the name has a schema already. The op stays defined until sh_op_undefine. */
+SH_API sh_status sh_op_define(const char *schema, const sh_op_options *options, const sh_op **op);
+/* Ends a definition made by sh_op_define; calls through old pointers and names then are clean errors. */
+SH_API sh_status sh_op_undefine(const char *name);
+
+/* ---- kernels ---- a handle; checked by generation, so a dead one is an error, not a crash */
+typedef struct sh_kernel {
+    uint32_t index, generation;
+} sh_kernel;
+
+#define SH_COMPOSITE "composite" /* the column of kernels written with other ops */
+
+/* Registers `boxed` for op `name` (defined or not yet) in a backend's column. Replacing an existing
+ * kernel is allowed and writes one note that names both registrants. */
+SH_API sh_status sh_kernel_register(const char *name, const char *backend, sh_boxed boxed, void *user,
+                                    const char *registrant, sh_kernel *kernel);
+/* This backend passes the op on to the next one of its device; costs nothing at call time (D4). */
+SH_API sh_status sh_kernel_fallthrough(const char *name, const char *backend, const char *registrant,
+                                       sh_kernel *kernel);
+/* One kernel for all ops of a backend, those defined later included. */
+SH_API sh_status sh_backend_fallback(const char *backend, sh_boxed boxed, void *user, const char *registrant,
+                                     sh_kernel *kernel);
+SH_API sh_status sh_kernel_remove(sh_kernel kernel);
+/* Runs the kernel of this handle on `call`, with all modes hidden. SH_ERROR_HANDLE once it was removed. */
+SH_API sh_status sh_kernel_call(sh_kernel kernel, sh_call *call);
+
+/* ---- devices and backends ---- */
+/* Adds a backend on a device. It becomes the first in that device's fallthrough order, not its default. */
+SH_API sh_status sh_backend_register(const char *name, sh_device device, const char *registrant);
+SH_API uint32_t sh_backend_count(void);
+SH_API const char *sh_backend_name(uint32_t backend);
+SH_API sh_device sh_backend_device(uint32_t backend);
+/* The index of a backend, or -1. */
+SH_API int sh_backend_find(const char *name);
+/* Process-wide default of the backend's device. */
+SH_API sh_status sh_backend_set_default(const char *name);
+/* This thread's choice for the backend's device, until restored: SH_WITH_BACKEND("ref") { ... } */
+typedef struct sh_backend_guard {
+    int8_t device, outer, open;
+} sh_backend_guard;
+SH_API sh_backend_guard sh_backend_enter(const char *name);
+SH_API void sh_backend_leave(sh_backend_guard *guard);
+#define SH_WITH_BACKEND(name)                                                                      \
+    SH__BLOCK(sh_backend_guard, SH__UNIQUE(sh__backend), sh_backend_leave, sh_backend_enter(name))
+
+/* Recomputes every slot from the registrations and compares it with the live table (D5). */
+SH_API sh_status sh_table_check(void);
+/* What is registered for an op, one line a kernel: "cpu: built-in". Owned by the caller, free() it. */
+SH_API char *sh_op_describe(const sh_op *op);
+
+/* ---- rules ---- where a backend is used: op glob, dtype, shape range, scope path, call number (D2) */
+typedef struct sh_rule {
+    const char *ops;        /* filter on op names; NULL = all */
+    const char *backend;    /* used where the rule matches */
+    sh_dtype dtype;         /* of the first tensor argument; SH_NO_DTYPE = any */
+    int64_t min_numel, max_numel; /* elements of the largest tensor argument; 0 = no bound */
+    const char *scopes;     /* filter on the named scope path; NULL = all */
+    int64_t first, last;    /* call numbers of this op under this rule, 1-based, inclusive; 0 = no bound */
+} sh_rule;
+typedef struct sh_rule_handle {
+    uint32_t index, generation;
+} sh_rule_handle;
+/* Later rules win. Strings are copied. */
+SH_API sh_status sh_rule_add(const sh_rule *rule, sh_rule_handle *handle);
+SH_API sh_status sh_rule_remove(sh_rule_handle handle);
+
+SH_END_DECLS
+
+#endif

@@ -1,0 +1,60 @@
+/* thread.h - all state of one thread, in one small struct with initial-exec storage.
+ *
+ * `gate` is the one word that an op tests: 0 means that nothing is pushed, switched, pending or in
+ * flight, and the op may call its slot. `wants` is the union of the families that the pushed modes
+ * want; it is exact at depth 0 only, inside a chain every op takes the slow path.
+ *
+ * `top` holds where a call that starts now begins: one list of entries per position of the chain
+ * (D-order, M9). Even positions are the thread's own modes, odd ones the global ones. */
+#ifndef SH_DISPATCH_THREAD_H
+#define SH_DISPATCH_THREAD_H
+
+#include "dispatch/mode.h"
+
+enum {
+    SH_GATE_MODES = 1,   /* modes on this thread's own stack */
+    SH_GATE_ERROR = 2,   /* an error is pending */
+    SH_GATE_SWITCH = 4,  /* a switch is open */
+    SH_GATE_BACKEND = 8, /* a backend was chosen for this thread */
+    SH_GATE_ACTIVE = 16, /* a chain is in flight */
+    SH_GATE_FAULT = 32   /* allocations are counted (sh_memory_fail_after) */
+};
+
+/* The chain: first, function level, last of it, then (composite or not) dispatch level, last of it. */
+enum {
+    SH_POS_FIRST = 0,
+    SH_POS_FUNCTION = 2,
+    SH_POS_FUNCTION_LAST = 4,
+    SH_POS_DISPATCH = 6,
+    SH_POS_DISPATCH_LAST = 8,
+    SH_POS_COUNT = 10
+};
+
+enum { SH_FAMILY_WORDS = 8, SH_FAMILY_BITS = SH_FAMILY_WORDS * 64 };
+
+typedef struct sh_entry sh_entry;
+typedef struct sh_thread_cold sh_thread_cold;
+typedef struct sh_storage sh_storage;
+
+enum { SH_SMALL_CLASSES = 6 }; /* storages of 64, 128, ... 2048 bytes */
+
+typedef struct sh_thread {
+    uint32_t gate;
+    uint32_t nitems; /* results held by scopes */
+    uint32_t items_capacity;
+    uint32_t scope_mark; /* where the innermost scope begins */
+    uintptr_t *items;    /* tensors, and lists with the low bit set */
+    sh_tensor *free_tensors;
+    sh_storage *free_storages[SH_SMALL_CLASSES];
+    int64_t live_tensors, live_bytes; /* may be negative: freed here, made elsewhere */
+    uint8_t backend[SH_MAX_DEVICES];  /* chosen backend + 1, or 0 */
+    uint64_t wants[SH_FAMILY_WORDS];
+    sh_entry *top[SH_POS_COUNT];
+    uint32_t depth;    /* chains in flight */
+    uint32_t switches; /* SH_OFF_... */
+    sh_thread_cold *cold; /* NULL until the thread is attached */
+} sh_thread;
+
+extern __thread sh_thread sh__thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+#endif
