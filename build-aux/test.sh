@@ -1,0 +1,100 @@
+#!/bin/sh
+# test.sh PROGRAM...: run each, show what failed, end with "N passed, N failed".
+#
+# How a program's result is read: Criterion's runner by its Synthesis line; an example by its standard output,
+# which must be that of examples/NAME.out where there is one; any other by a last line "N passed, N failed"
+# when it prints one, else it is one test and its exit code tells (77: skipped).
+set -u
+: "${BUILD:=build}" "${TEST_TIMEOUT:=900}"
+SHUNT=$(pwd)/$BUILD/shunt
+export BUILD SHUNT
+# Each test is a process of its own: unless the sanitizer aborts, Criterion doesn't see that it found something.
+export ASAN_OPTIONS="abort_on_error=1:detect_leaks=1:detect_stack_use_after_return=1:${ASAN_OPTIONS:-}"
+export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS:-}"
+export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:${TSAN_OPTIONS:-}"
+
+passed=0 failed=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+
+# gcc 12's TSan can't start where the kernel randomises more address bits than it knows.
+fixed_addresses=
+case $BUILD in */tsan) setarch -R true 2>/dev/null && fixed_addresses='setarch -R' ;; esac
+
+run() {
+    # shellcheck disable=SC2086 # no word or two
+    timeout "$TEST_TIMEOUT" $fixed_addresses "$@" >"$scratch/out" 2>"$scratch/err"
+}
+
+# judge NAME STATUS: one program is one test.
+judge() {
+    case $2 in
+    0) passed=$((passed + 1)) && echo "ok      $1" ;;
+    77) echo "skipped $1: $(tail -n 1 "$scratch/out")" ;;
+    *)
+        failed=$((failed + 1))
+        echo "FAILED  $1 (status $2)"
+        cat "$scratch/out" "$scratch/err"
+        ;;
+    esac
+}
+
+# add NAME STATUS PASSED FAILED: a program that counts; one that dies on the way has failed once more.
+add() {
+    passed=$((passed + $3)) failed=$((failed + $4))
+    if [ "$2" -eq 0 ] && [ "$4" -eq 0 ]; then
+        echo "ok      $1 ($3)"
+        return
+    fi
+    [ "$4" -ne 0 ] || failed=$((failed + 1))
+    echo "FAILED  $1 (status $2, $3 passed, $4 failed)"
+    cat "$scratch/out" "$scratch/err"
+}
+
+counting() {
+    name=$1
+    run "$@"
+    status=$?
+    counts=$(tail -n 1 "$scratch/out" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p')
+    # shellcheck disable=SC2086 # two numbers
+    if [ -n "$counts" ]; then add "$name" $status $counts; else judge "$name" $status; fi
+}
+
+criterion() {
+    run "$1" --timeout 300
+    status=$?
+    synthesis=$(sed 's/\x1b\[[0-9;]*m//g' "$scratch/err" "$scratch/out" | grep 'Synthesis:' | tail -n 1)
+    echo "$synthesis"
+    counts=$(echo "$synthesis" |
+        sed -n 's/.*Tested: \([0-9]*\) | Passing: \([0-9]*\) | .*/\1 \2/p' | awk '{ print $2, $1 - $2 }')
+    # shellcheck disable=SC2086 # two numbers
+    if [ -n "$counts" ]; then add "$1" $status $counts; else judge "$1" $status; fi
+}
+
+example() {
+    expected=examples/$(basename "$1").out
+    run "$1"
+    status=$?
+    if [ $status -eq 0 ] && [ -e "$expected" ]; then
+        diff -u "$expected" "$scratch/out" >"$scratch/err" 2>&1 || status=1
+    fi
+    judge "$1" $status
+}
+
+replay() {
+    name=$(basename "$1")
+    counting "$1" "tests/fuzz/corpus/${name#fuzz_}"/*
+}
+
+for program in "$@"; do
+    case $program in
+    */tests/runner) criterion "$program" ;;
+    */examples/*) example "$program" ;;
+    */replay/*) replay "$program" ;;
+    *) counting "$program" ;;
+    esac
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
