@@ -1,0 +1,4 @@
+/* Vector math of f32 for the level avx2: everything is in the included file. */
+#define SH_VMATH_LANES "ops/cpu/vmath_lanes_avx2.inc"
+#define SH_VMATH_TABLE sh_vmath_avx2_f32
+#include "ops/cpu/vmath_level.inc"

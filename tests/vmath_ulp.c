@@ -1,0 +1,113 @@
+/* Measures the error of the vector math over every f32: 2^32 arguments a function, at each level
+ * that the CPU has.
+ *
+ *     vmath_ulp [STRIDE] [NAME]...      default: every argument (about two minutes a function),
+ * every function
+ *
+ * Prints the largest distance to the C library in double, in ULP, and where it is. Its figures are
+ * the documented bounds of ops/cpu/vmath.def. Run by hand; the test suite checks the bounds on a
+ * sample. */
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/cpu/vmath.h"
+#include "tests/vmath_reference.h"
+
+enum { CHUNK = 4096 };
+
+typedef struct worst {
+    double ulp;
+    float x, y;
+    uint64_t wrong; /* infinitely so: see ulp_distance */
+    float wrong_x, wrong_y;
+} worst;
+
+typedef void apply_fn(const float *x, float *y, size_t n);
+
+#define SH_VMATH_UNARY(name, ...)
+#define SH_VMATH_PARAM(name, ...)                                                                  \
+    static void apply_##name(const float *x, float *y, size_t n) {                                 \
+        static const float p[] = {REFERENCE_P_##name};                                             \
+        sh_vmath_##name##_f32(x, y, n, p);                                                         \
+    }
+#define SH_VMATH_BINARY(name, ...)
+#include "ops/cpu/vmath.def"
+#undef SH_VMATH_UNARY
+#undef SH_VMATH_PARAM
+#undef SH_VMATH_BINARY
+
+static const struct function {
+    const char *name;
+    apply_fn *apply;
+    double (*reference)(double);
+} functions[] = {
+#define SH_VMATH_UNARY(name, ...) {#name, sh_vmath_##name##_f32, reference_f32_##name},
+#define SH_VMATH_PARAM(name, ...) {#name, apply_##name, reference_f32_##name},
+#define SH_VMATH_BINARY(name, ...)
+#include "ops/cpu/vmath.def"
+#undef SH_VMATH_UNARY
+#undef SH_VMATH_PARAM
+#undef SH_VMATH_BINARY
+};
+
+static void judge(worst *w, float x, float y, double want) {
+    if (y == (float)want && y != 0 && w->ulp >= 0.5) return;
+    const double ulp = ulp_distance_f32(y, want);
+    if (isinf(ulp)) {
+        if (!w->wrong++) w->wrong_x = x, w->wrong_y = y;
+    } else if (ulp > w->ulp) {
+        w->ulp = ulp, w->x = x, w->y = y;
+    }
+}
+
+static void measure_chunk(const struct function *f, const float *x, size_t n, worst *w) {
+    static double want[CHUNK];
+    static float y[CHUNK];
+    for (size_t i = 0; i < n; i++) want[i] = f->reference(x[i]);
+    for (int level = 0; level < SH_VMATH_LEVEL_COUNT; level++) {
+        if (!sh_vmath_force_level((sh_vmath_level)level)) continue;
+        f->apply(x, y, n);
+        for (size_t i = 0; i < n; i++) judge(&w[level], x[i], y[i], want[i]);
+    }
+}
+
+static void measure(const struct function *f, uint64_t stride) {
+    static float x[CHUNK];
+    worst w[SH_VMATH_LEVEL_COUNT] = {{0}};
+    for (uint64_t bits = 0; bits <= UINT32_MAX;) {
+        size_t n = 0;
+        for (; n < CHUNK && bits <= UINT32_MAX; n++, bits += stride)
+            memcpy(&x[n], &(uint32_t){(uint32_t)bits}, sizeof *x);
+        measure_chunk(f, x, n, w);
+    }
+    for (int level = 0; level < SH_VMATH_LEVEL_COUNT; level++) {
+        if (!sh_vmath_force_level((sh_vmath_level)level)) continue;
+        printf("%-12s %-7s %9.4f ULP at %a (%g) -> %a", f->name,
+               sh_vmath_level_name((sh_vmath_level)level), w[level].ulp, w[level].x, w[level].x,
+               w[level].y);
+        if (w[level].wrong)
+            printf("; WRONG %" PRIu64 ": %a -> %a", w[level].wrong, w[level].wrong_x,
+                   w[level].wrong_y);
+        putchar('\n');
+    }
+    fflush(stdout);
+}
+
+static bool wanted(const char *name, char **names) {
+    if (!*names) return true;
+    for (; *names; names++)
+        if (!strcmp(name, *names)) return true;
+    return false;
+}
+
+int main(int argc, char **argv) {
+    char **names = argv + (argc > 0);
+    uint64_t stride = 1;
+    if (*names && (*names)[0] >= '1' && (*names)[0] <= '9') stride = strtoull(*names++, NULL, 10);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (wanted(functions[i].name, names)) measure(&functions[i], stride);
+    return 0;
+}
