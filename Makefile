@@ -11,32 +11,31 @@ BUILD     := build$(if $(filter-out release,$(CONFIG)),/$(CONFIG))
 GEN       := $(BUILD)/gen
 OBJ       := $(BUILD)/obj
 
-prefix      ?= /usr/local
+prefix       ?= /usr/local
 FUZZ_SECONDS ?= 60
-ONNX_PROTO  ?= /usr/include/onnx/onnx.proto
-CC          := $(if $(filter default,$(origin CC)),gcc,$(CC))
-export BUILD CC VERSION SOVERSION prefix DESTDIR FUZZ_SECONDS
+ONNX_PROTO   ?= /usr/include/onnx/onnx.proto
+OBJCOPY      ?= objcopy
+CC           := $(if $(filter default,$(origin CC)),gcc,$(CC))
+export BUILD CC VERSION SOVERSION ONNX_PROTO FUZZ_SECONDS prefix DESTDIR
 
 # ---- flags -----------------------------------------------------------------------------------------------
-OPENMP          := -fopenmp
-CONFIG_release  := -O2
-CONFIG_debug    := -O0
-CONFIG_asan     := -O1 -fno-omit-frame-pointer -fsanitize=address
-CONFIG_ubsan    := -O1 -fno-omit-frame-pointer -fsanitize=undefined -fno-sanitize-recover=all
-CONFIG_tsan     := -O1 -fno-omit-frame-pointer -fsanitize=thread
-CONFIG_fuzz     := -O1 -fno-omit-frame-pointer -fsanitize=address,fuzzer-no-link
-ifneq ($(filter tsan fuzz,$(CONFIG)),)
-OPENMP := -Wno-unknown-pragmas# gcc's TSan reports false races in libgomp; clang has no libgomp of its own
-endif
+CONFIG_release := -O2
+CONFIG_debug   := -O0
+CONFIG_cov     := -O0 --coverage
+CONFIG_asan    := -O1 -fno-omit-frame-pointer -fsanitize=address
+CONFIG_ubsan   := -O1 -fno-omit-frame-pointer -fsanitize=undefined -fno-sanitize-recover=all
+CONFIG_tsan    := -O1 -fno-omit-frame-pointer -fsanitize=thread
+CONFIG_fuzz    := -O1 -fno-omit-frame-pointer -fsanitize=address,fuzzer-no-link
 ifndef CONFIG_$(CONFIG)
-$(error CONFIG=$(CONFIG) is none of: release debug asan ubsan tsan fuzz)
+$(error CONFIG=$(CONFIG) is none of: release debug cov asan ubsan tsan fuzz)
 endif
-
+# gcc's TSan reports false races in OpenMP's runtime, and clang has no such runtime of its own.
+OPENMP  := $(if $(filter tsan fuzz,$(CONFIG)),-Wno-unknown-pragmas,-fopenmp)
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-prototypes
-STRICT  := -Wconversion -Wno-sign-conversion# the library and the tool, not the tests
+STRICT  := -Wconversion -Wno-sign-conversion
 MODEL   := -fvisibility=hidden -fPIC -ftls-model=initial-exec -fno-semantic-interposition
-COMPILE  = $(CC) -std=c11 -D_GNU_SOURCE -I. -I$(GEN) -g $(CONFIG_$(CONFIG)) $(OPENMP) \
-           $(MODEL) $(WARN) $(STRICT) $(CPPFLAGS) $(CFLAGS)
+COMPILE  = $(CC) -std=c11 -D_GNU_SOURCE -I. -I$(GEN) -g $(CONFIG_$(CONFIG)) $(OPENMP) $(MODEL) $(WARN) $(STRICT) \
+           $(CPPFLAGS) $(CFLAGS)
 LINK     = $(CC) $(CONFIG_$(CONFIG)) $(filter -fopenmp,$(OPENMP)) $(CFLAGS) $(LDFLAGS)
 LIBS    := -lffi -ldnnl -lmvec -lm
 IO_LIBS := -lprotobuf-c -lzip -ljansson
@@ -51,38 +50,39 @@ objects      = $(patsubst %.c,$(OBJ)/%.o,$(patsubst $(BUILD)/%,%,$(1)))
 CORE   := $(call objects,$(filter-out ops/gen.c,$(call c_files,$(CORE_DIRS) $(GEN)/ops)))
 IO     := $(call objects,$(call c_files,$(IO_DIRS) $(GEN)/graph/onnx))
 CLI    := $(call objects,$(call c_files,cli))
-SUITES := $(call objects,$(wildcard tests/test_*.c))
-MAINS  := $(if $(filter tsan,$(CONFIG)),,$(wildcard tests/*_main.c)) $(wildcard tests/tsan_*.c)
-SHARED := $(call objects,$(filter-out tests/test_% $(MAINS) %_main.c,$(wildcard tests/*.c)))# what several tests use
-BENCH  := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
-FUZZ   := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-PLAIN  := $(patsubst tests/%.c,$(BUILD)/tests/%,$(MAINS))
-SHOWN  := $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c))
-RUNNER := $(if $(SUITES),$(BUILD)/tests/runner)
-ifeq ($(CONFIG),tsan)
-RUNNER :=# Criterion doesn't start under TSan
-SHOWN  :=
-endif
-PARTS  := $(CORE) $(IO) $(filter-out $(OBJ)/cli/main.o,$(CLI))# plain objects, so that tests reach what is internal
+PARTS  := $(CORE) $(IO) $(filter-out $(OBJ)/cli/main.o,$(CLI))# tests link these, and so reach what is hidden
 LIBRARIES := $(foreach l,shunt shunt-io,$(BUILD)/lib$(l).a $(BUILD)/lib$(l).so)
 FORMATTED := $(wildcard shunt.h $(foreach d,$(CORE_DIRS) $(IO_DIRS) cli interpose tests tests/bench tests/fuzz examples,$d/*.[ch]))
 
-.PHONY: all
-.SECONDARY:
-all: $(LIBRARIES) $(BUILD)/shunt ## build the libraries and the tool (the default)
-
-ifndef V
-.SILENT:# V=1 shows the commands
+# tests/: test_* are Criterion suites, *_main and tsan_* programs of their own, any other file serves them all.
+SUITES := $(call objects,$(wildcard tests/test_*.c))
+MAINS  := $(wildcard tests/*_main.c tests/tsan_*.c)
+SHARED := $(call objects,$(filter-out tests/test_% $(MAINS),$(wildcard tests/*.c)))
+BENCH  := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
+FUZZ   := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+RUNNER := $(BUILD)/tests/runner
+TESTS  := $(if $(SUITES),$(RUNNER)) $(MAINS:%.c=$(BUILD)/%) $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c)) $(wildcard tests/cli_*.sh)
+ifeq ($(CONFIG),tsan)
+TESTS  := $(filter $(BUILD)/tests/tsan_%,$(TESTS))# Criterion doesn't start under it
 endif
+
+.PHONY: all deps run test test-built bench bench-peers asan ubsan tsan fuzz fuzz-built fuzz-replay FORCE \
+        check-layers check-headers check-symbols format check-format install clean help
+.SECONDARY:
+ifndef V
+.SILENT:
+endif
+
+all: $(LIBRARIES) $(BUILD)/shunt ## build the libraries and the tool (the default)
 
 # ---- generated sources -----------------------------------------------------------------------------------
 TOOL := $(if $(filter ops/gen.c,$(GEN_SOURCES)),$(BUILD)/generate)
 $(BUILD)/generate: $(call objects,$(GEN_SOURCES))
-	@echo '  LINK $@'
+	echo '  LINK $@'
 	$(LINK) -o $@ $^ -lm
 
 $(BUILD)/generated.mk: build-aux/generate.sh $(TOOL) $(wildcard ops/ops.def $(ONNX_PROTO)) | $(BUILD)/deps
-	@echo '  GEN  $(GEN)'
+	echo '  GEN  $(GEN)'
 	build-aux/generate.sh $(GEN) $(ONNX_PROTO) $(TOOL) && touch $@
 
 NOT_BUILDING := help clean deps run test asan ubsan tsan fuzz format check-format check-layers
@@ -92,139 +92,133 @@ endif
 
 # ---- objects ---------------------------------------------------------------------------------------------
 $(OBJ)/%.o: %.c $(BUILD)/flags | $(BUILD)/deps
-	@echo '  CC   $@'; mkdir -p $(@D)
+	echo '  CC   $@'; mkdir -p $(@D)
 	$(COMPILE) -MMD -MP -c -o $@ $<
 
 $(OBJ)/gen/%.o: $(GEN)/%.c $(BUILD)/flags
-	@echo '  CC   $@'; mkdir -p $(@D)
+	echo '  CC   $@'; mkdir -p $(@D)
 	$(COMPILE) -MMD -MP -c -o $@ $<
 
 $(OBJ)/gen/graph/%.o: STRICT := -w# protoc-c's, not ours
-$(OBJ)/tests/%.o: STRICT := -Wno-pedantic
+$(OBJ)/tests/%.o: STRICT := -Wno-pedantic# Criterion's macros
 
 # Two files that change only when what they record does: a flag for every object, a source for every link.
 $(BUILD)/flags: RECORD := $(COMPILE) | $(LINK)
 $(BUILD)/sources: RECORD := $(CORE) $(IO) $(CLI) $(SUITES) $(SHARED)
 $(BUILD)/flags $(BUILD)/sources: FORCE
-	@mkdir -p $(@D); echo '$(RECORD)' | cmp -s - $@ || echo '$(RECORD)' > $@
-.PHONY: FORCE
-FORCE:
+	mkdir -p $(@D); echo '$(RECORD)' | cmp -s - $@ || echo '$(RECORD)' > $@
 
 $(BUILD)/deps: build-aux/deps.sh
-	@mkdir -p $(@D)
-	@build-aux/deps.sh --check && touch $@
+	mkdir -p $(@D)
+	build-aux/deps.sh --check && touch $@
 
 -include $(patsubst %.o,%.d,$(CORE) $(IO) $(CLI) $(SUITES) $(SHARED) $(call objects,$(GEN_SOURCES) $(MAINS) \
            $(wildcard tests/bench/*.c tests/fuzz/*.c)))
 
 # ---- libraries and tool ----------------------------------------------------------------------------------
-# One object a static library: the linker would drop the objects that only register themselves.
+# One object a static library: a linker drops the objects of an archive that only register themselves.
 $(OBJ)/libshunt.o: $(CORE) $(BUILD)/sources
 $(OBJ)/libshunt-io.o: $(IO) $(BUILD)/sources
 $(OBJ)/lib%.o:
-	@echo '  LD   $@'
+	echo '  LD   $@'
 	$(LD) -r -o $@ $(filter %.o,$^)
-	objcopy --localize-hidden $@
+	$(OBJCOPY) --localize-hidden $@
 
 $(BUILD)/lib%.a: $(OBJ)/lib%.o
 	rm -f $@
 	$(AR) rcs $@ $<
 
-$(BUILD)/libshunt.so: LINKED = $(LIBS)
-$(BUILD)/libshunt-io.so: LINKED = $(BUILD)/libshunt.so $(IO_LIBS)
+$(BUILD)/libshunt.so: NEEDED = $(LIBS)
+$(BUILD)/libshunt-io.so: NEEDED = $(BUILD)/libshunt.so $(IO_LIBS)
 $(BUILD)/libshunt-io.so: $(BUILD)/libshunt.so
 $(BUILD)/lib%.so: $(OBJ)/lib%.o
-	@echo '  LINK $@'
-	$(LINK) -shared -Wl,-soname,$(@F).$(SOVERSION),-z,nodelete,-z,defs,-Bsymbolic-functions -o $@ $< $(LINKED)
+	echo '  LINK $@'
+	$(LINK) -shared -Wl,-soname,$(@F).$(SOVERSION),-z,nodelete,-z,defs,-Bsymbolic-functions -o $@ $< $(NEEDED)
 	ln -sf $(@F) $@.$(SOVERSION)
 
 $(BUILD)/shunt: $(CLI) $(BUILD)/libshunt-io.a $(BUILD)/libshunt.a
-	@echo '  LINK $@'
+	echo '  LINK $@'
 	$(LINK) -o $@ $^ $(IO_LIBS) $(LIBS)
 
-# ---- tests -----------------------------------------------------------------------------------------------
+# ---- test programs ---------------------------------------------------------------------------------------
+define link_program
+echo '  LINK $@'; mkdir -p $(@D)
+$(LINK) $(1) -o $@ $(filter %.o %.a,$^) $(2) $(IO_LIBS) $(LIBS)
+endef
+
 $(RUNNER): $(SUITES) $(SHARED) $(PARTS) $(BUILD)/sources
-	@echo '  LINK $@'; mkdir -p $(@D)
-	$(LINK) -o $@ $(filter %.o,$^) -lcriterion $(IO_LIBS) $(LIBS)
-
+	$(call link_program,,-lcriterion)
 $(BUILD)/tests/%: $(OBJ)/tests/%.o $(SHARED) $(PARTS) $(BUILD)/sources
-	@echo '  LINK $@'; mkdir -p $(@D)
-	$(LINK) -o $@ $(filter %.o,$^) $(IO_LIBS) $(LIBS)
-
+	$(call link_program)
 $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(BUILD)/libshunt-io.a $(BUILD)/libshunt.a
-	@echo '  LINK $@'; mkdir -p $(@D)
-	$(LINK) -o $@ $^ $(IO_LIBS) $(LIBS)
-
+	$(call link_program)
 $(BUILD)/replay/%: $(OBJ)/tests/fuzz/%.o $(OBJ)/tests/fuzz/replay.o $(PARTS) $(BUILD)/sources
-	@echo '  LINK $@'; mkdir -p $(@D)
-	$(LINK) -o $@ $(filter %.o,$^) $(IO_LIBS) $(LIBS)
-
+	$(call link_program)
 $(BUILD)/fuzz_%: $(OBJ)/tests/fuzz/fuzz_%.o $(PARTS) $(BUILD)/sources
-	@echo '  LINK $@'
-	$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(IO_LIBS) $(LIBS)
+	$(call link_program,-fsanitize=fuzzer)
 
+# Examples are built as a user would: one source, the installed header and libraries.
 $(BUILD)/examples/%: examples/%.c $(BUILD)/stage
-	@echo '  LINK $@'; mkdir -p $(@D)
+	echo '  LINK $@'; mkdir -p $(@D)
 	$(LINK) -std=c11 -g $(WARN) -I$(BUILD)/stage/include -o $@ $< \
 	    -L$(BUILD)/stage/lib -Wl,-rpath,$(abspath $(BUILD))/stage/lib -lshunt-io -lshunt -lm
 
-$(BUILD)/stage: $(LIBRARIES) $(BUILD)/shunt $(wildcard shunt.h */*.h) build-aux/install.sh
-	@DESTDIR= prefix=$(abspath $@) libdir= build-aux/install.sh && touch $@
+$(BUILD)/stage: $(LIBRARIES) $(BUILD)/shunt $(wildcard shunt.h */*.h */*.def) build-aux/install.sh
+	DESTDIR= prefix=$(abspath $@) libdir= build-aux/install.sh && touch $@
 
-.PHONY: deps run test bench bench-peers asan ubsan tsan fuzz fuzz-replay
+# ---- what people type ------------------------------------------------------------------------------------
 deps: ## install what is missing (apt-get)
-	@build-aux/deps.sh
+	build-aux/deps.sh
 
 run: deps ## the main job: a model under modes, each step with the command that does it
-	@$(MAKE) --no-print-directory all
-	@build-aux/run.sh
+	$(MAKE) --no-print-directory all
+	build-aux/run.sh
 
-test: deps ## run all tests; the last line sums up
-	@$(MAKE) --no-print-directory CONFIG=$(CONFIG) test-built
+test: deps ## run all tests, the last line sums up (FILTER='suite/name*' for some of Criterion's)
+	$(MAKE) --no-print-directory test-built
 
-.PHONY: test-built
-test-built: all $(RUNNER) $(PLAIN) $(SHOWN)
-	@build-aux/test.sh $(RUNNER) $(PLAIN) $(SHOWN) $(if $(filter tsan,$(CONFIG)),,$(wildcard tests/cli_*.sh))
-
-bench: $(BENCH) ## measure our costs
-	@set -e; for program in $(BENCH); do OMP_NUM_THREADS=1 $$program; done
-
-bench-peers: $(BENCH) ## measure the peers' costs too, where they are installed
-	@OMP_NUM_THREADS=1 tests/bench/peers.sh
+test-built: all $(TESTS)
+	build-aux/test.sh $(TESTS)
 
 asan ubsan tsan: ## the tests under a sanitizer
-	@$(MAKE) --no-print-directory CONFIG=$@ test
+	$(MAKE) --no-print-directory CONFIG=$@ test
+
+bench: $(BENCH) ## measure our costs
+	set -e; for program in $(BENCH); do OMP_NUM_THREADS=1 $$program; done
+
+bench-peers: $(BENCH) ## measure the peers' costs too, where they are installed
+	OMP_NUM_THREADS=1 tests/bench/peers.sh
 
 fuzz: ## fuzz each parser for FUZZ_SECONDS (clang-14)
-	@$(MAKE) --no-print-directory CONFIG=fuzz CC=clang-14 fuzz-built
+	$(MAKE) --no-print-directory CONFIG=fuzz CC=clang-14 fuzz-built
 
-.PHONY: fuzz-built
-fuzz-built: $(addprefix $(BUILD)/,$(FUZZ))
-	@build-aux/fuzz.sh $^
+fuzz-built: $(FUZZ:%=$(BUILD)/%)
+	build-aux/fuzz.sh $^
 
-fuzz-replay: $(addprefix $(BUILD)/replay/,$(FUZZ)) ## run the kept corpus through the parsers
-	@build-aux/test.sh $^
+fuzz-replay: $(FUZZ:%=$(BUILD)/replay/%) ## run the kept inputs through the parsers
+	build-aux/test.sh $^
 
-# ---- checks, formatting, installation --------------------------------------------------------------------
-.PHONY: check-layers check-headers format check-format install clean help
 check-layers: ## no layer includes a later one
-	@awk -f build-aux/layers.awk $(FORMATTED)
+	awk -f build-aux/layers.awk $(FORMATTED)
 
 check-headers: all ## each header compiles alone, the public ones as C++17 too
-	@build-aux/check-headers.sh $(filter %.h,$(FORMATTED)) $(wildcard $(GEN)/ops/*.h)
+	build-aux/check-headers.sh $(filter %.h,$(FORMATTED)) $(wildcard $(GEN)/ops/*.h)
+
+check-symbols: all ## the libraries define no name but sh_...
+	nm -g --defined-only $(filter %.a,$(LIBRARIES)) | awk 'NF == 3 && $$3 !~ /^sh_/ { print $$3; bad = 1 } END { exit bad }'
 
 format: ## format the tree by .clang-format
-	@clang-format -i $(FORMATTED)
+	clang-format -i $(FORMATTED)
 
 check-format: ## fail if `make format` would change a file
-	@clang-format --dry-run -Werror $(FORMATTED)
+	clang-format --dry-run -Werror $(FORMATTED)
 
 install: all ## install the libraries, shunt.h, the tool and its page (DESTDIR, prefix)
-	@build-aux/install.sh
+	build-aux/install.sh
 
 clean: ## remove what was built
 	rm -rf build
 
 help:
-	@awk -F ' *## *' '/^[a-z].*:.* ## / { sub(/:.*/, "", $$1); printf "  %-22s %s\n", $$1, $$2 }' Makefile
-	@echo "  CONFIG=release|debug|asan|ubsan|tsan builds into build/ or build/CONFIG."
+	awk -F ' *## *' '/^[a-z].*:.* ## / { sub(/:.*/, "", $$1); printf "  %-16s %s\n", $$1, $$2 }' Makefile
+	echo "CONFIG=release|debug|cov|asan|ubsan|tsan builds into build/ or build/CONFIG; V=1 shows the commands."

@@ -62,7 +62,7 @@ counting() {
 }
 
 criterion() {
-    run "$1" --timeout 300
+    run "$1" --timeout 300 ${FILTER:+--filter "$FILTER"}
     status=$?
     synthesis=$(sed 's/\x1b\[[0-9;]*m//g' "$scratch/err" "$scratch/out" | grep 'Synthesis:' | tail -n 1)
     echo "$synthesis"
