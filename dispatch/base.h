@@ -17,7 +17,7 @@
 #define SH_API __attribute__((visibility("default")))
 #define SH_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SH_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define SH_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define SH_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 #define SH_MAX_DIMS 8      /* the highest rank of a tensor */
 #define SH_MAX_ARGS 16     /* arguments in one schema */
