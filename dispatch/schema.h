@@ -4,8 +4,8 @@
  *     mylib::fused_gate(Tensor x, Tensor(a!) state, *, float eps=1e-5) -> Tensor
  *     max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
  *
- * Types: Tensor Tensor[] Scalar int int[] int[N] float bool str ScalarType, each optional with `?`;
- * (a) marks an alias, (a!) one that is written. What stands behind `*` is keyword-only. */
+ * Types: Tensor Tensor[] Tensor?[] Scalar int int[] int[N] float bool str ScalarType, each optional with
+ * `?`; (a) marks an alias, (a!) one that is written. What stands behind `*` is keyword-only. */
 #ifndef SH_DISPATCH_SCHEMA_H
 #define SH_DISPATCH_SCHEMA_H
 
@@ -30,19 +30,20 @@ typedef enum sh_type {
 typedef struct sh_param {
     const char *name;
     sh_type type;
-    uint8_t optional;     /* the `?`: may be None */
-    uint8_t has_default;  /* may be left out */
+    uint8_t optional;    /* the `?`: may be None */
+    uint8_t has_default; /* may be left out */
     uint8_t keyword_only;
-    uint8_t length;       /* N of int[N]: one integer stands for N equal ones */
-    uint8_t written;      /* (a!) */
-    char alias;           /* the letter of (a), or 0 */
-    sh_value value;       /* the default */
+    uint8_t length;  /* N of int[N]: one integer stands for N equal ones */
+    uint8_t written; /* (a!) */
+    uint8_t holes;   /* Tensor?[]: entries may be None */
+    char alias;      /* the letter of (a), or 0 */
+    sh_value value;  /* the default */
 } sh_param;
 
 typedef struct sh_schema {
-    const char *name;     /* with overload: "max.dim", "mylib::gate" */
-    const char *family;   /* without: "max" */
-    const char *text;     /* the whole line */
+    const char *name;   /* with overload: "max.dim", "mylib::gate" */
+    const char *family; /* without: "max" */
+    const char *text;   /* the whole line */
     const sh_param *params;
     const sh_param *returns; /* name may be "" */
     uint8_t nparams;
