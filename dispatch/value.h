@@ -152,6 +152,8 @@ SH_API bool sh_value_equal(sh_value a, sh_value b);
 
 /* What SH_DIMS makes: up to 8 axes in -16..15 packed in one integer that no single axis can be. */
 SH_API int64_t sh__dims(const int64_t *axes, size_t n);
+/* The axes of such a list (up to SH_MAX_DIMS are written) or a single plain axis; false and none for SH_NO_INT. */
+SH_API bool sh__dims_unpack(int64_t packed, int64_t *axes, size_t *n);
 
 SH_END_DECLS
 
