@@ -63,8 +63,9 @@ fi
 
 echo "installing: $packages"
 $sudo apt-get -qq update || true # a stale list may still do
-# shellcheck disable=SC2086 # a list of words
-$sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends $packages || {
+apt_install="env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 install --yes --no-install-recommends"
+# shellcheck disable=SC2086 # lists of words
+$sudo $apt_install $packages || {
     echo "could not install: $packages" >&2
     exit 1
 }
