@@ -52,13 +52,15 @@ IO     := $(call objects,$(call c_files,$(IO_DIRS) $(GEN)/graph/onnx))
 CLI    := $(call objects,$(call c_files,cli))
 PARTS  := $(CORE) $(IO) $(filter-out $(OBJ)/cli/main.o,$(CLI))# tests link these, and so reach what is hidden
 LIBRARIES := $(foreach l,shunt shunt-io,$(BUILD)/lib$(l).a $(BUILD)/lib$(l).so)
-FORMATTED := $(wildcard shunt.h $(foreach d,$(CORE_DIRS) $(IO_DIRS) cli interpose tests tests/bench tests/fuzz examples,$d/*.[ch]))
+FORMATTED := $(wildcard shunt.h $(foreach d,$(CORE_DIRS) $(IO_DIRS) cli interpose tests $(wildcard tests/*) examples,$d/*.[ch]))
 
 # tests/: test_* are Criterion suites, *_main and tsan_* programs of their own, any other file serves them all.
+# bench/ and measure/ hold programs that judge nothing; fuzz/ what feeds the parsers.
 SUITES := $(call objects,$(wildcard tests/test_*.c))
 MAINS  := $(wildcard tests/*_main.c tests/tsan_*.c)
 SHARED := $(call objects,$(filter-out tests/test_% $(MAINS),$(wildcard tests/*.c)))
 BENCH  := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
+LONG   := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/measure/*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 RUNNER := $(BUILD)/tests/runner
 TESTS  := $(if $(SUITES),$(RUNNER)) $(MAINS:%.c=$(BUILD)/%) $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c)) $(wildcard tests/cli_*.sh)
@@ -66,7 +68,7 @@ ifeq ($(CONFIG),tsan)
 TESTS  := $(filter $(BUILD)/tests/tsan_%,$(TESTS))# Criterion doesn't start under it
 endif
 
-.PHONY: all deps run test test-built bench bench-peers asan ubsan tsan fuzz fuzz-built fuzz-replay FORCE \
+.PHONY: all deps run test test-built bench bench-peers measure asan ubsan tsan fuzz fuzz-built fuzz-replay FORCE \
         check-layers check-headers check-symbols format check-format install clean help
 .SECONDARY:
 ifndef V
@@ -112,8 +114,7 @@ $(BUILD)/deps: build-aux/deps.sh
 	mkdir -p $(@D)
 	build-aux/deps.sh --check && touch $@
 
--include $(patsubst %.o,%.d,$(CORE) $(IO) $(CLI) $(SUITES) $(SHARED) $(call objects,$(GEN_SOURCES) $(MAINS) \
-           $(wildcard tests/bench/*.c tests/fuzz/*.c)))
+-include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
 
 # ---- libraries and tool ----------------------------------------------------------------------------------
 # One object a static library: a linker drops the objects of an archive that only register themselves.
@@ -152,6 +153,8 @@ $(BUILD)/tests/%: $(OBJ)/tests/%.o $(SHARED) $(PARTS) $(BUILD)/sources
 	$(call link_program)
 $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(BUILD)/libshunt-io.a $(BUILD)/libshunt.a
 	$(call link_program)
+$(BUILD)/measure/%: $(OBJ)/tests/measure/%.o $(PARTS) $(BUILD)/sources
+	$(call link_program)
 $(BUILD)/replay/%: $(OBJ)/tests/fuzz/%.o $(OBJ)/tests/fuzz/replay.o $(PARTS) $(BUILD)/sources
 	$(call link_program)
 $(BUILD)/fuzz_%: $(OBJ)/tests/fuzz/fuzz_%.o $(PARTS) $(BUILD)/sources
@@ -188,6 +191,9 @@ bench: $(BENCH) ## measure our costs
 
 bench-peers: $(BENCH) ## measure the peers' costs too, where they are installed
 	OMP_NUM_THREADS=1 tests/bench/peers.sh
+
+measure: $(LONG) ## measure what takes hours: errors in ULP over every f32
+	set -e; for program in $(LONG); do $$program; done
 
 fuzz: ## fuzz each parser for FUZZ_SECONDS (clang-14)
 	$(MAKE) --no-print-directory CONFIG=fuzz CC=clang-14 fuzz-built

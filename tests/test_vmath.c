@@ -1,5 +1,5 @@
 /* What ops/cpu/vmath.h promises, checked at every level that this CPU has: the documented error on
- * a dense sample (all of f32 is measured by vmath_ulp.c), the C library's special values, and
+ * a dense sample (all of f32 is measured by measure/vmath_ulp.c), the C library's special values, and
  * results that don't depend on an element's place. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
