@@ -41,7 +41,7 @@ LIBS    := -lffi -ldnnl -lmvec -lm
 IO_LIBS := -lprotobuf-c -lzip -ljansson
 
 # ---- sources ---------------------------------------------------------------------------------------------
-GEN_SOURCES := $(wildcard ops/gen.c dispatch/schema.c)# what the generator is made of
+GEN_SOURCES := $(wildcard ops/gen.c dispatch/schema*.c)# what the generator is made of
 IO_DIRS     := ops/io graph/onnx
 CORE_DIRS   := $(filter-out $(IO_DIRS),dispatch ops $(wildcard ops/*) graph $(wildcard graph/*) modes)
 c_files      = $(wildcard $(addsuffix /*.c,$(1)))

@@ -40,7 +40,8 @@ sh_filter *sh_filter_new(const char *text, sh_filter_syntax syntax) {
     filter->negated = filter->text[0] == '!';
     filter->pattern = filter->text + filter->negated;
     if (compile(filter, wrong, sizeof wrong, &where)) return filter;
-    sh_fail(SH_ERROR_VALUE, "filter \"%.200s\", column %zu: %s", filter->text,
+    const int shown = (int)strcspn(filter->text, "\t\n\r\v\f\b\a\033"); /* terminals act on these */
+    sh_fail(SH_ERROR_VALUE, "filter \"%.*s\", column %zu: %s", shown < 200 ? shown : 200, filter->text,
             (size_t)(where - filter->text) + 1, wrong);
     sh__free(filter);
     return NULL;
