@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the golden files of tests/test_golden.c from torch 1.13.1: `python3 tests/golden/make_goldens.py [FILE...]`.
+"""Writes the golden files of tests/test_golden.c from torch 1.13.1: `python3 -B tests/golden/make_goldens.py [FILE...]`.
 
 Run by hand when cases change; the files are committed, so the tests need no torch. golden.py says what a line is;
 cases_*.py hold the cases. With --errors the messages of failing calls are listed instead, for reading through: an
