@@ -5,7 +5,8 @@
  *     param   = type word ["=" default]
  *     type    = word [alias] ["?"] ["[" [N] "]" ["?"]]
  *     alias   = "(" letter ["!"] ["->" "*"] ")"
- *     results = type | "(" [type [word] {"," type [word]}] ")"
+ *     results = result | "(" [result {"," result}] ")"
+ *     result  = type [word]
  *
  * A schema is one block: the struct, its parameters, the integers of list defaults, all strings. The length of
  * the text bounds what it can need, so there is one allocation and one free.
@@ -302,7 +303,7 @@ static sh_status check_alias(const sh_reader *p, const char *at, const sh_param 
     return known ? SH_OK : sh__wanted_at(p, at, "a result whose alias letter stands at an argument");
 }
 
-static sh_status parse_result(sh_reader *p, bool in_parentheses) {
+static sh_status parse_result(sh_reader *p) {
     sh_schema_block *const out = p->out;
     const int n = out->schema.nreturns;
     const char *const at = sh__skip_space(p);
@@ -311,16 +312,16 @@ static sh_status parse_result(sh_reader *p, bool in_parentheses) {
     result->name = "";
     SH_TRY(parse_type(p, result));
     SH_TRY(check_alias(p, at, result));
-    if (in_parentheses && sh__word_length(sh__skip_space(p))) SH_TRY(parse_name(p, out->returns, n, result));
+    if (sh__word_length(sh__skip_space(p))) SH_TRY(parse_name(p, out->returns, n, result));
     out->schema.nreturns++;
     return SH_OK;
 }
 
 static sh_status parse_results(sh_reader *p) {
     SH_TRY(sh__expect(p, "->", "'->'"));
-    if (!sh__accept(p, "(")) return parse_result(p, false);
+    if (!sh__accept(p, "(")) return parse_result(p);
     if (sh__accept(p, ")")) return SH_OK;
-    do { SH_TRY(parse_result(p, true)); } while (sh__accept(p, ","));
+    do { SH_TRY(parse_result(p)); } while (sh__accept(p, ","));
     return sh__expect(p, ")", "',' or ')'");
 }
 
