@@ -43,8 +43,9 @@ static void add_atoms(scan *s, size_t atoms) {
     f->last = atoms;
 }
 
+/* A group is a node itself, so that copies of an empty one count too. */
 static void leave_group(scan *s) {
-    const size_t atoms = s->frames[s->depth--].atoms;
+    const size_t atoms = s->frames[s->depth--].atoms + 1;
     add_atoms(s, atoms);
 }
 
