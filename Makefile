@@ -41,13 +41,13 @@ LIBS    := -lffi -ldnnl -lmvec -lm
 IO_LIBS := -lprotobuf-c -lzip -ljansson
 
 # ---- sources ---------------------------------------------------------------------------------------------
-GEN_SOURCES := $(wildcard ops/gen.c dispatch/schema*.c)# what the generator is made of
+GEN_SOURCES := $(wildcard ops/gen/*.c dispatch/schema*.c)# what the generator is made of
 IO_DIRS     := ops/io graph/onnx
-CORE_DIRS   := $(filter-out $(IO_DIRS),dispatch ops $(wildcard ops/*) graph $(wildcard graph/*) modes)
+CORE_DIRS   := $(filter-out $(IO_DIRS) ops/gen,dispatch ops $(wildcard ops/*) graph $(wildcard graph/*) modes)
 c_files      = $(wildcard $(addsuffix /*.c,$(1)))
 objects      = $(patsubst %.c,$(OBJ)/%.o,$(patsubst $(BUILD)/%,%,$(1)))
 
-CORE   := $(call objects,$(filter-out ops/gen.c,$(call c_files,$(CORE_DIRS) $(GEN)/ops)))
+CORE   := $(call objects,$(call c_files,$(CORE_DIRS) $(GEN)/ops))
 IO     := $(call objects,$(call c_files,$(IO_DIRS) $(GEN)/graph/onnx))
 CLI    := $(call objects,$(call c_files,cli))
 PARTS  := $(CORE) $(IO) $(filter-out $(OBJ)/cli/main.o,$(CLI))# tests link these, and so reach what is hidden
@@ -78,7 +78,7 @@ endif
 all: $(LIBRARIES) $(BUILD)/shunt ## build the libraries and the tool (the default)
 
 # ---- generated sources -----------------------------------------------------------------------------------
-TOOL := $(if $(filter ops/gen.c,$(GEN_SOURCES)),$(BUILD)/generate)
+TOOL := $(if $(filter ops/gen/main.c,$(GEN_SOURCES)),$(BUILD)/generate)
 $(BUILD)/generate: $(call objects,$(GEN_SOURCES))
 	echo '  LINK $@'
 	$(LINK) -o $@ $^ -lm

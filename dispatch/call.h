@@ -64,22 +64,6 @@ SH_API sh_status sh_call_set_tensor(sh_call *call, sh_tensor *result); /* result
  * run recompute. Results go to `results` (SH_MAX_RESULTS), owned by the current scope. */
 SH_API sh_status sh_call_run_on(const sh_call *call, const char *backend, sh_value *results);
 
-/* ---- calling by name ---- */
-typedef struct sh_argument {
-    const char *name; /* NULL: positional */
-    sh_value value;
-} sh_argument;
-
-/* Calls op `name` ("add", "add_", "max.dim"). Positional arguments first. `out` is a keyword like others.
- * Numbers may stand where a Tensor may. Results (SH_MAX_RESULTS entries) are owned by the current scope. */
-SH_API sh_status sh_call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results);
-/* The same with one result: sh_call_op("add", x, 2.0, SH_NAMED("alpha", 3)). */
-#ifndef __cplusplus
-#define sh_call_op(...) SH__CALL_OP(__VA_ARGS__, )
-#define SH_NAMED(name, v) ((sh_argument){name, SH_VALUE(v)})
-#endif
-SH_API sh_tensor *sh__call_op(const char *name, const sh_argument *arguments, size_t n);
-
 /* Named scopes, for reports and rules. Strings are copied. */
 SH_API sh_status sh_name_push(const char *name);
 SH_API void sh_name_pop(void);

@@ -37,6 +37,7 @@ enum {
     SH_MODE_KEEPS_COMPOSITES = 2,  /* a dispatch-level mode that does not ask for composites to be split */
     SH_MODE_FIRST = 4,             /* runs before every other mode, whatever the push order */
     SH_MODE_LAST = 8,              /* runs after every other mode of its level */
+    SH_MODE_CAPTURES = 32,         /* records calls: does not see ops issued inside a watching mode's callback */
     SH_MODE_SHARED = 16            /* may enter other threads in a captured context */
 };
 

@@ -26,7 +26,7 @@ SH_API sh_tensors sh_list_view(const sh_list *list);
 typedef struct sh_scope {
     uint32_t mark;
     uint32_t open; /* 1 between begin and end */
-    uint32_t outer_mark;
+    uint32_t outer_mark, outer_escaped;
     uint32_t outer_line;
     const char *outer_file;
 } sh_scope;

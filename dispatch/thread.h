@@ -1,8 +1,9 @@
 /* thread.h - all state of one thread, in one small struct with initial-exec storage.
  *
- * `gate` is the one word that an op tests: 0 means that nothing is pushed, switched, pending or in
- * flight, and the op may call its slot. `wants` is the union of the families that the pushed modes
- * want; it is exact at depth 0 only, inside a chain every op takes the slow path.
+ * `gate` is the one word that an op tests: 0 means that nothing is switched, pending or in flight.
+ * `wants` is the union of the families that the thread's modes want, all zero with none pushed: an op
+ * whose bit is clear (here and in sh__global_wants) calls its slot. It is exact at depth 0 only; inside
+ * a chain ACTIVE sends every op down the slow path.
  *
  * `top` holds where a call that starts now begins: one list of entries per position of the chain
  * (D-order, M9). Even positions are the thread's own modes, odd ones the global ones. */
@@ -12,12 +13,11 @@
 #include "dispatch/mode.h"
 
 enum {
-    SH_GATE_MODES = 1,   /* modes on this thread's own stack */
-    SH_GATE_ERROR = 2,   /* an error is pending */
-    SH_GATE_SWITCH = 4,  /* a switch is open */
-    SH_GATE_BACKEND = 8, /* a backend was chosen for this thread */
-    SH_GATE_ACTIVE = 16, /* a chain is in flight */
-    SH_GATE_FAULT = 32   /* allocations are counted (sh_memory_fail_after) */
+    SH_GATE_ERROR = 1,   /* an error is pending */
+    SH_GATE_SWITCH = 2,  /* a switch is open */
+    SH_GATE_BACKEND = 4, /* a backend was chosen for this thread */
+    SH_GATE_ACTIVE = 8, /* a chain is in flight */
+    SH_GATE_FAULT = 16   /* allocations are counted (sh_memory_fail_after) */
 };
 
 /* The chain: first, function level, last of it, then (composite or not) dispatch level, last of it. */
@@ -43,6 +43,8 @@ typedef struct sh_thread {
     uint32_t nitems; /* results held by scopes */
     uint32_t items_capacity;
     uint32_t scope_mark; /* where the innermost scope begins */
+    uint32_t scope_escaped; /* entries after the mark that were moved to the enclosing scope */
+    uint32_t balance;    /* pushes, switches, scopes, guards open; a callback must leave it as it was */
     uintptr_t *items;    /* tensors, and lists with the low bit set */
     sh_tensor *free_tensors;
     sh_storage *free_storages[SH_SMALL_CLASSES];
@@ -51,10 +53,16 @@ typedef struct sh_thread {
     uint64_t wants[SH_FAMILY_WORDS];
     sh_entry *top[SH_POS_COUNT];
     uint32_t depth;    /* chains in flight */
+    uint32_t skip;     /* SH_ENTRY_... flags of entries that now do not run */
+    uint64_t sequence; /* of pushes; a callback may pop only what is younger than `floor` */
+    uint64_t floor;
+    uint64_t op_number; /* function-level ops, while some mode counts them */
     uint32_t switches; /* SH_OFF_... */
     sh_thread_cold *cold; /* NULL until the thread is attached */
 } sh_thread;
 
 extern __thread sh_thread sh__thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+static inline bool sh__error_pending(void) { return (sh__thread.gate & SH_GATE_ERROR) != 0; }
 
 #endif

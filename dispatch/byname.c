@@ -1,0 +1,142 @@
+/* byname.c - calling an op that is known by its name only.
+ *
+ * "add_" is the in-place form of add where no op has that very name. Arguments are placed by position,
+ * then by name, defaults fill the rest; then it is a call like any other. */
+#include <stdio.h>
+#include <string.h>
+
+#include "dispatch/byname.h"
+#include "dispatch/chain.h"
+
+typedef struct binding {
+    sh_call *call;
+    uint32_t set;
+    sh_variant variant;
+} binding;
+
+static const sh_op *find_op(const char *name, sh_variant *variant) {
+    *variant = SH_FUNCTIONAL;
+    const sh_op *op = sh_op_find(name);
+    if (op && sh_op_schema(op)) return op;
+    char base[96];
+    const size_t n = strlen(name);
+    if (n > 1 && n < sizeof base && name[n - 1] == '_') {
+        memcpy(base, name, n - 1);
+        base[n - 1] = 0;
+        const sh_op *plain = sh_op_find(base);
+        *variant = SH_INPLACE;
+        if (plain && sh_op_schema(plain) && (plain->tags & SH_OP_INPLACE)) return plain;
+    }
+    const char *near = sh__op_suggest(name);
+    sh_fail(SH_ERROR_OP, op ? "op %s has kernels but no schema%s%s" : "there is no op %s%s%s", name,
+            near && !op ? "; did you mean " : "", near && !op ? near : "");
+    return NULL;
+}
+
+static sh_status bind_out(binding *b, const sh_argument *argument) {
+    if (!(b->call->op->tags & SH_OP_OUT) || b->variant == SH_INPLACE)
+        return sh_fail(SH_ERROR_ARGUMENT, "%s takes no out", b->call->op->name);
+    if (argument->value.tag != SH_TAG_TENSOR) return sh_fail(SH_ERROR_TYPE, "%s: out must be a Tensor", b->call->op->name);
+    b->variant = SH_OUT;
+    b->call->target = argument->value.as.tensor;
+    return SH_OK;
+}
+
+static sh_status bind(binding *b, const sh_argument *argument, uint32_t position) {
+    const sh_schema *schema = b->call->schema;
+    int i = (int)position;
+    if (argument->name) {
+        i = sh_schema_find(schema, argument->name);
+        if (i < 0 && strcmp(argument->name, "out") == 0) return bind_out(b, argument);
+        if (i < 0) return sh_fail(SH_ERROR_ARGUMENT, "%s has no argument %s: %s", b->call->op->name, argument->name, schema->text);
+    } else if (position >= schema->nparams || schema->params[position].keyword_only) {
+        return sh_fail(SH_ERROR_ARGUMENT, "%s: argument number %u is too many: %s", b->call->op->name, position + 1, schema->text);
+    }
+    if (b->set >> i & 1)
+        return sh_fail(SH_ERROR_ARGUMENT, "%s: argument %s is given twice", b->call->op->name, schema->params[i].name);
+    b->set |= 1u << i;
+    return sh__check_arg(b->call, &schema->params[i], &argument->value, &b->call->args[i]);
+}
+
+static sh_status bind_all(binding *b, const sh_argument *arguments, size_t n) {
+    const sh_schema *schema = b->call->schema;
+    for (size_t k = 0; k < n; k++) {
+        if (k && !arguments[k].name && arguments[k - 1].name)
+            return sh_fail(SH_ERROR_ARGUMENT, "%s: a positional argument stands behind %s=", b->call->op->name,
+                           arguments[k - 1].name);
+        SH_TRY(bind(b, &arguments[k], (uint32_t)k));
+    }
+    for (uint32_t i = 0; i < schema->nparams; i++) {
+        if (b->set >> i & 1) continue;
+        if (!schema->params[i].has_default)
+            return sh_fail(SH_ERROR_ARGUMENT, "%s: argument %s is missing: %s", b->call->op->name, schema->params[i].name,
+                           schema->text);
+        b->call->args[i] = schema->params[i].value;
+    }
+    return SH_OK;
+}
+
+sh_status sh_call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (!name) return sh_fail(SH_ERROR_NULL, "sh_call_by_name: name is NULL");
+    sh_variant variant;
+    const sh_op *op = find_op(name, &variant);
+    if (!op) return SH_ERROR_OP;
+    sh_value args[SH_MAX_ARGS];
+    sh_call call = {.op = op, .schema = sh_op_schema(op), .args = args};
+    binding b = {.call = &call, .variant = variant};
+    SH_TRY(bind_all(&b, arguments, n));
+    if (b.variant == SH_INPLACE) call.target = sh_value_as_tensor(args[0]);
+    return sh__call_results(op, b.variant, call.target, args, results, __builtin_return_address(0));
+}
+
+sh_tensor *sh__call_op(const char *name, const sh_argument *arguments, size_t n) {
+    sh_value results[SH_MAX_RESULTS];
+    return sh_call_by_name(name, arguments, n, results) < 0 ? NULL : sh_value_as_tensor(results[0]);
+}
+
+/* ---- from typed functions ---- */
+
+static sh_status check_args(const sh_call *call) {
+    for (uint32_t i = 0; i < call->nargs; i++) {
+        const sh_param *param = &call->schema->params[i];
+        const sh_value v = call->args[i];
+        if (v.tag == SH_TAG_NONE && !param->optional)
+            return sh_fail(SH_ERROR_NULL, "%s: argument %s is NULL", call->op->name, param->name);
+        for (uint32_t k = 0; v.tag == SH_TAG_TENSORS && k < v.count; k++)
+            if (!v.as.tensors[k]) return sh_fail(SH_ERROR_NULL, "%s: %s[%u] is NULL", call->op->name, param->name, k);
+    }
+    return SH_OK;
+}
+
+sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, sh_value *results,
+                           const void *site) {
+    if (sh__error_pending()) return sh_error()->code;
+    sh_call call;
+    call.op = op;
+    call.schema = sh_op_schema(op);
+    call.args = args;
+    call.target = target;
+    call.nargs = call.schema->nparams;
+    call.nresults = call.schema->nreturns;
+    call.variant = (uint8_t)variant;
+    call.site = site;
+    sh_status status = check_args(&call);
+    if (status >= 0) status = sh__dispatch(&call);
+    if (status < 0) {
+        sh__error_at(op->name, NULL, NULL);
+        return status;
+    }
+    memcpy(results, call.results, call.nresults * sizeof *results);
+    return SH_OK;
+}
+
+sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, const void *site) {
+    sh_value results[SH_MAX_RESULTS];
+    return sh__call_results(op, variant, target, args, results, site) < 0 ? NULL : results[0].as.tensor;
+}
+
+sh_list *sh__call_list(const sh_op *op, sh_value *args, const void *site) {
+    sh_value results[SH_MAX_RESULTS];
+    return sh__call_results(op, SH_FUNCTIONAL, NULL, args, results, site) < 0 ? NULL : sh__list_of(results[0]);
+}

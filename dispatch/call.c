@@ -1,0 +1,250 @@
+/* call.c - looking at a call and editing it.
+ *
+ * Edits are checked at once for kind and count; shapes and dtypes are the kernel's to check. What an
+ * edit brings (a tensor made in the callback, a list on its stack) is kept until the chain ends. */
+#include "dispatch/call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "dispatch/chain.h"
+
+/* ---- looking ---- */
+
+const sh_op *sh_call_op_of(const sh_call *call) { return call->op; }
+uint32_t sh_call_family(const sh_call *call) { return call->op->family; }
+sh_variant sh_call_variant(const sh_call *call) { return (sh_variant)call->variant; }
+sh_tensor *sh_call_target(const sh_call *call) { return call->target; }
+uint32_t sh_call_nargs(const sh_call *call) { return call->nargs; }
+bool sh_call_has_result(const sh_call *call) { return call->has_result; }
+uint32_t sh_call_nresults(const sh_call *call) { return call->nresults; }
+const void *sh_call_site(const sh_call *call) { return call->site; }
+uint32_t sh_call_depth(const sh_call *call) { return call->depth; }
+sh_value sh_call_arg(const sh_call *call, uint32_t i) { return i < call->nargs ? call->args[i] : sh_none(); }
+sh_tensor *sh_call_tensor(const sh_call *call, uint32_t i) { return sh_value_as_tensor(sh_call_arg(call, i)); }
+
+const char *sh_call_name(const sh_call *call) {
+    static __thread char name[96];
+    if (call->variant != SH_INPLACE) return call->op->name;
+    snprintf(name, sizeof name, "%s_", call->op->name);
+    return name;
+}
+
+sh_value sh_call_arg_named(const sh_call *call, const char *name) {
+    const int i = sh_schema_find(call->schema, name);
+    return i < 0 ? sh_none() : sh_call_arg(call, (uint32_t)i);
+}
+
+sh_value sh_call_result(const sh_call *call, uint32_t i) {
+    return (call->has_result || call->in_kernel) && i < call->nresults ? call->results[i] : sh_none();
+}
+
+size_t sh_call_tensors(const sh_call *call, sh_tensor **tensors, size_t capacity) {
+    size_t n = 0;
+    for (uint32_t i = 0; i < call->nargs; i++) {
+        const sh_value v = call->args[i];
+        if (v.tag == SH_TAG_TENSOR && n++ < capacity) tensors[n - 1] = v.as.tensor;
+        for (uint32_t k = 0; v.tag == SH_TAG_TENSORS && k < v.count; k++)
+            if (v.as.tensors[k] && n++ < capacity) tensors[n - 1] = v.as.tensors[k];
+    }
+    return n;
+}
+
+uint64_t sh_call_number(const sh_call *call) {
+    const sh_entry *entry = call->at;
+    if (!entry || !(entry->flags & SH_ENTRY_COUNTS)) return 0;
+    return call->thread->op_number - entry->start;
+}
+
+/* ---- what edits bring ---- */
+
+struct sh_held {
+    sh_held *next;
+    sh_tensor *tensor; /* a reference, or NULL when bytes follow */
+    char bytes[];
+};
+
+static sh_held *hold(sh_call *call, size_t bytes) {
+    sh_held *held = sh__alloc(sizeof *held + bytes);
+    if (!held) return NULL;
+    held->tensor = NULL;
+    held->next = call->held;
+    call->held = held;
+    return held;
+}
+
+static sh_status hold_tensor(sh_call *call, sh_tensor *t) {
+    if (!t) return SH_OK;
+    sh_held *held = hold(call, 0);
+    if (!held) return SH_ERROR_MEMORY;
+    held->tensor = sh_keep(t);
+    return SH_OK;
+}
+
+static sh_status hold_bytes(sh_call *call, const void **bytes, size_t size) {
+    sh_held *held = hold(call, size);
+    if (!held) return SH_ERROR_MEMORY;
+    *bytes = size ? memcpy(held->bytes, *bytes, size) : held->bytes;
+    return SH_OK;
+}
+
+sh_status sh__call_hold(sh_call *call, sh_value *value) {
+    const void *bytes;
+    switch (value->tag) {
+    case SH_TAG_TENSOR: return hold_tensor(call, value->as.tensor);
+    case SH_TAG_TENSORS:
+        for (uint32_t i = 0; i < value->count; i++) SH_TRY(hold_tensor(call, value->as.tensors[i]));
+        bytes = value->as.tensors;
+        SH_TRY(hold_bytes(call, &bytes, value->count * sizeof *value->as.tensors));
+        value->as.tensors = bytes;
+        return SH_OK;
+    case SH_TAG_INTS:
+        bytes = value->as.ints;
+        SH_TRY(hold_bytes(call, &bytes, value->count * sizeof *value->as.ints));
+        value->as.ints = bytes;
+        return SH_OK;
+    case SH_TAG_STRING:
+        bytes = value->as.string;
+        SH_TRY(hold_bytes(call, &bytes, strlen(value->as.string) + 1));
+        value->as.string = bytes;
+        return SH_OK;
+    default: return SH_OK;
+    }
+}
+
+void sh__call_drop(sh_call *call) {
+    for (sh_held *held; (held = call->held);) {
+        call->held = held->next;
+        sh_release(held->tensor);
+        sh__free(held);
+    }
+}
+
+/* ---- kinds ---- */
+
+static const char *running_mode(const sh_call *call) { return call->at ? call->at->mode->name : ""; }
+
+static sh_status wrong_kind(const sh_call *call, const sh_param *param, const sh_value *value) {
+    static const char *const tags[] = {"None", "Tensor", "Tensor[]", "int", "float", "bool", "int[]", "str", "ScalarType"};
+    char type[32];
+    sh_type_print(param, type, sizeof type);
+    const char *mode = running_mode(call);
+    return sh_fail(SH_ERROR_TYPE, "%s: argument %s: got %s, expected %s%s%s", call->op->name, param->name,
+                   value->tag <= SH_TAG_DTYPE ? tags[value->tag] : "?", type, *mode ? "; set by mode " : "", mode);
+}
+
+static bool one_int_for_list(const sh_param *param, const sh_value *value) {
+    return param->type == SH_TYPE_INTS && value->tag == SH_TAG_INT && (param->length || param->optional);
+}
+
+sh_status sh__check_arg(const sh_call *call, const sh_param *param, const sh_value *given, sh_value *taken) {
+    static const uint32_t takes[SH_TYPE_COUNT] = {
+        [SH_TYPE_TENSOR] = 1u << SH_TAG_TENSOR,   [SH_TYPE_TENSORS] = 1u << SH_TAG_TENSORS,
+        [SH_TYPE_SCALAR] = 7u << SH_TAG_INT,      [SH_TYPE_INT] = 1u << SH_TAG_INT,
+        [SH_TYPE_INTS] = 1u << SH_TAG_INTS,       [SH_TYPE_FLOAT] = 3u << SH_TAG_INT,
+        [SH_TYPE_FLAG] = 1u << SH_TAG_FLAG,       [SH_TYPE_STRING] = 1u << SH_TAG_STRING,
+        [SH_TYPE_DTYPE] = 1u << SH_TAG_DTYPE,
+    };
+    *taken = *given;
+    if (given->tag == SH_TAG_NONE && param->optional) return SH_OK;
+    if (param->type == SH_TYPE_TENSOR && sh_value_is_number(*given)) {
+        *taken = sh_value_tensor(sh_tensor_from_number(*given));
+        return taken->tag == SH_TAG_NONE ? sh_error()->code : SH_OK;
+    }
+    if (one_int_for_list(param, given)) {
+        *taken = sh_value_ints((sh_ints){&given->as.i, 1});
+        return SH_OK;
+    }
+    if (given->tag > SH_TAG_DTYPE || !(takes[param->type] >> given->tag & 1)) return wrong_kind(call, param, given);
+    if (param->type == SH_TYPE_FLOAT && given->tag == SH_TAG_INT) *taken = sh_value_float((double)given->as.i);
+    return SH_OK;
+}
+
+/* ---- editing ---- */
+
+static sh_status may_edit(const sh_call *call, const char *what) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (!call->at) return sh_fail(SH_ERROR_MODE, "%s: no mode's callback is running this call", what);
+    return SH_OK;
+}
+
+sh_status sh_call_set_arg(sh_call *call, uint32_t i, sh_value value) {
+    SH_TRY(may_edit(call, "sh_call_set_arg"));
+    if (i >= call->nargs)
+        return sh_fail(SH_ERROR_ARGUMENT, "%s has %u arguments, mode %s set number %u", call->op->name, call->nargs,
+                       running_mode(call), i);
+    sh_value local;
+    SH_TRY(sh__check_arg(call, &call->schema->params[i], &value, &local));
+    SH_TRY(sh__call_hold(call, &local));
+    call->args[i] = local;
+    if (i == 0 && call->variant == SH_INPLACE) call->target = local.as.tensor;
+    return SH_OK;
+}
+
+sh_status sh_call_set_arg_named(sh_call *call, const char *name, sh_value value) {
+    const int i = sh_schema_find(call->schema, name);
+    if (i < 0)
+        return sh_fail(SH_ERROR_ARGUMENT, "%s has no argument %s, set by mode %s", call->op->name, name, running_mode(call));
+    return sh_call_set_arg(call, (uint32_t)i, value);
+}
+
+sh_status sh__check_result(const sh_call *call, uint32_t i, sh_value value) {
+    const char *who = call->at ? "mode" : "kernel", *mode = running_mode(call);
+    if (i >= call->nresults)
+        return sh_fail(SH_ERROR_RESULT, "%s gives %u results, %s %s set number %u", call->op->name, call->nresults, who, mode, i);
+    const bool list = call->schema->returns[i].type == SH_TYPE_TENSORS;
+    if (value.tag != (list ? SH_TAG_TENSORS : SH_TAG_TENSOR))
+        return sh_fail(SH_ERROR_RESULT, "%s: %s %s set a result of the wrong kind: expected %s", call->op->name, who, mode,
+                       list ? "Tensor[]" : "Tensor");
+    return SH_OK;
+}
+
+/* With an infer function, an answer must have the dtype and shape that the op gives. */
+static sh_status check_answer(const sh_call *call, uint32_t i, const sh_tensor *t) {
+    sh_spec specs[SH_MAX_RESULTS];
+    if (!call->op->infer || call->in_kernel) return SH_OK;
+    if (call->op->infer(call->args, specs, call->op->infer_user) < 0) {
+        sh_clear_error();
+        return SH_OK;
+    }
+    if (t->dtype == specs[i].dtype) return SH_OK;
+    return sh_fail(SH_ERROR_RESULT, "%s: mode %s set a result of %s, expected %s", call->op->name, running_mode(call),
+                   sh_dtype_name((sh_dtype)t->dtype), sh_dtype_name(specs[i].dtype));
+}
+
+/* The list of a value as an owned list object of its own. */
+static sh_status own_list_value(sh_value *value) {
+    sh_list *list = sh__list_new(value->count);
+    if (!list) return SH_ERROR_MEMORY;
+    for (uint32_t i = 0; i < value->count; i++) list->at[i] = sh_keep(value->as.tensors[i]);
+    if (!sh__own_list(list)) return SH_ERROR_MEMORY;
+    value->as.tensors = list->at;
+    return SH_OK;
+}
+
+sh_status sh_call_set_result(sh_call *call, uint32_t i, sh_value value) {
+    if (!call->in_kernel) SH_TRY(may_edit(call, "sh_call_set_result"));
+    if (sh_value_is_number(value)) value = sh_value_tensor(sh_tensor_from_number(value));
+    if (sh__error_pending()) return sh_error()->code;
+    SH_TRY(sh__check_result(call, i, value));
+    if (value.tag == SH_TAG_TENSORS) {
+        SH_TRY(own_list_value(&value));
+    } else {
+        SH_TRY(check_answer(call, i, value.as.tensor));
+        if (call->target && value.as.tensor != call->target) SH_TRY(sh__copy_into(call, value.as.tensor));
+        if (call->target) value.as.tensor = call->target;
+        else if (!sh__own(sh_keep(value.as.tensor))) return SH_ERROR_MEMORY;
+    }
+    if (!call->has_result && !call->in_kernel && i == 0) memset(call->results, 0, sizeof call->results);
+    call->results[i] = value;
+    if (!call->in_kernel) call->has_result = 1;
+    for (uint32_t k = 0; k < call->nresults; k++)
+        if (call->results[k].tag == SH_TAG_NONE) call->has_result = 0;
+    return SH_OK;
+}
+
+sh_status sh_call_set_tensor(sh_call *call, sh_tensor *result) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (!result) return sh_fail(SH_ERROR_NULL, "%s: mode %s set NULL as result", call->op->name, running_mode(call));
+    return sh_call_set_result(call, 0, sh_value_tensor(result));
+}

@@ -1,0 +1,138 @@
+/* chain.h - the record of a call and the order it takes (M9).
+ *
+ * A call record lives on the caller's C stack. Its chain starts where the thread's `top` says and goes
+ * down position by position; what has to be put back when it ends is in a frame of the thread's cold
+ * part. While a callback runs, the thread's `top` is what is below its entry. */
+#ifndef SH_DISPATCH_CHAIN_H
+#define SH_DISPATCH_CHAIN_H
+
+#include <stdatomic.h>
+
+#include "dispatch/cold.h"
+#include "dispatch/table.h"
+
+enum {
+    SH_ENTRY_CAPTURE = 1,   /* records calls; does not run inside a watching mode's callback */
+    SH_ENTRY_COUNTS = 2,    /* asks for call numbers */
+    SH_ENTRY_SPLITS = 4,    /* dispatch level: wants composites split */
+    SH_ENTRY_WATCHING = 8,
+    SH_ENTRY_INEXACT = 16   /* wants families beyond the bits: the mode's own list decides */
+};
+
+/* One push. Immutable but for the counts, shared by snapshots: a stack is a list from its top down. */
+struct sh_entry {
+    atomic_int refs;
+    uint32_t flags;
+    sh_mode *mode;
+    sh_callback callback;
+    sh_entry *below;
+    uint64_t sequence;
+    uint64_t start; /* the thread's op_number at the push */
+    uint32_t position;
+    uint64_t wants[SH_FAMILY_WORDS];
+    uint64_t all[SH_FAMILY_WORDS]; /* with what is below; composites in where this one splits */
+    uint32_t all_flags;
+};
+
+struct sh_mode {
+    atomic_int refs;
+    uint32_t flags; /* SH_MODE_... */
+    uint32_t entry_flags;
+    sh_level level;
+    sh_mode_kind kind;
+    uint64_t serial;
+    sh_callback callback;
+    void *user;
+    void (*destroy)(void *user);
+    sh_status (*pushed)(sh_mode *mode, bool global);
+    void (*popped)(sh_mode *mode, bool global);
+    atomic_uint_fast64_t version, calls, own_ns;
+    _Atomic(const sh_thread *) owner; /* the only thread that ever pushed it, unless */
+    atomic_bool shared;               /* ... it met another */
+    uint64_t wants[SH_FAMILY_WORDS];
+    uint32_t *families; /* the exact list, where INEXACT */
+    uint32_t nfamilies;
+    char name[64];
+};
+
+/* What an edit brought that must live until the chain ends. */
+typedef struct sh_held sh_held;
+
+struct sh_call {
+    const sh_op *op;
+    const sh_schema *schema;
+    sh_value *args; /* room for SH_MAX_ARGS */
+    sh_tensor *target;
+    uint8_t nargs, nresults, variant, has_result;
+    uint8_t position;
+    uint8_t in_kernel;
+    uint32_t depth;
+    sh_entry *at; /* whose callback runs; NULL in a kernel or override */
+    sh_thread *thread;
+    sh_frame *frame;
+    const void *site;
+    sh_held *held;
+    sh_value results[SH_MAX_RESULTS];
+};
+
+/* Runs the whole chain. On SH_OK the results are owned by the current scope (a target is borrowed). */
+sh_status sh__dispatch(sh_call *call);
+/* The same from a typed function: fills the record; returns result 0 or NULL. `results` (may be NULL) gets all. */
+sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, const void *site);
+sh_list *sh__call_list(const sh_op *op, sh_value *args, const void *site);
+sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, sh_value *results,
+                           const void *site);
+/* Runs what is below position and entry (chain.c), and the last phase (kernel.c). */
+sh_status sh__chain_from(sh_call *call, uint32_t position, sh_entry *entry);
+sh_status sh__run_override(sh_call *call);
+sh_status sh__run_kernel(sh_call *call);
+/* The composite kernel's slot; NULL and an error if there is none. */
+const sh_slot *sh__composite_slot(const sh_op *op);
+/* Runs one slot on the call: infers, allocates, calls, owns the results. */
+sh_status sh__run_slot(sh_call *call, const sh_slot *slot, int device);
+/* The device of the arguments by D2, or -1 and an error that names both. */
+int sh__call_device(const sh_call *call);
+/* How a target of another dtype or layout is filled; set by the ops layer. */
+void sh__set_copier(sh_status (*copier)(sh_tensor *to, const sh_tensor *from));
+/* Keeps a tensor, or copies a list or string, until the chain ends. */
+sh_status sh__call_hold(sh_call *call, sh_value *value);
+void sh__call_drop(sh_call *call);
+/* Takes `given` for the parameter: a number becomes a tensor or a list of one (which then points at `given`). Where
+ * the kind does not fit, an error that names op, argument and mode. */
+sh_status sh__check_arg(const sh_call *call, const sh_param *param, const sh_value *given, sh_value *taken);
+/* How a value prints in a call: "f32[2, 3]", "2", "[1, 1]", "None". Returns the length as snprintf does. */
+size_t sh__value_print(sh_value value, char *text, size_t size);
+/* Copies where shape and dtype allow it, else an error that names the target. */
+sh_status sh__copy_into(const sh_call *call, sh_tensor *from);
+/* Counts and kinds of the results, and the target's part, before they go up. */
+sh_status sh__check_result(const sh_call *call, uint32_t i, sh_value value);
+
+bool sh__entry_wants(const sh_entry *entry, uint32_t family);
+void sh__entry_release(sh_entry *entry);
+static inline sh_entry *sh__entry_keep(sh_entry *entry) {
+    if (entry) atomic_fetch_add_explicit(&entry->refs, 1, memory_order_relaxed);
+    return entry;
+}
+/* Where in the chain a mode of a thread runs; a global one runs at the next position. */
+uint32_t sh__mode_position(const sh_mode *mode);
+/* A new entry for `mode` above `below`. */
+sh_entry *sh__entry_new(sh_mode *mode, sh_entry *below, uint32_t position);
+/* Recomputes thread->wants from its tops, at depth 0. */
+void sh__wants_update(sh_thread *thread);
+/* Pops everything, for thread exit. */
+void sh__stacks_drop(sh_thread *thread);
+
+/* globals.c: the snapshot of the process-wide modes. Pinned while a thread's outermost chain uses it. */
+void sh__globals_pin(sh_thread_cold *cold, sh_entry **top);
+static inline void sh__globals_unpin(sh_thread_cold *cold) {
+    atomic_store_explicit(&cold->hazard, NULL, memory_order_release);
+}
+bool sh__globals_any(void);
+
+/* Sets or clears SH_GATE_BACKEND by what the thread has chosen. */
+void sh__backend_gate(sh_thread *thread);
+
+/* switch.c: is this mode switched off here? */
+bool sh__mode_is_off(const sh_thread_cold *cold, const sh_mode *mode);
+
+#endif

@@ -1,0 +1,78 @@
+/* cold.h - the part of a thread's state that no fast path touches, made at the thread's first need. */
+#ifndef SH_DISPATCH_COLD_H
+#define SH_DISPATCH_COLD_H
+
+#include "dispatch/tensor_impl.h"
+
+/* A large freed block that waits for its next use. */
+typedef struct sh_cached_block {
+    void *block;
+    size_t capacity;
+} sh_cached_block;
+enum { SH_CACHED_BLOCKS = 64 };
+
+/* What a chain puts back when it ends, kept off the C stack so that it survives a longjmp. */
+typedef struct sh_frame {
+    uintptr_t stack_address; /* of the chain's own frame: dead once the stack pointer is above it */
+    sh_entry *top[SH_POS_COUNT]; /* where this chain starts */
+    struct sh_switch *switches_open;
+    uint64_t floor;
+    uint32_t switches, skip, balance;
+    uint32_t scope_mark, scope_escaped, names;
+    uint8_t backend[SH_MAX_DEVICES];
+} sh_frame;
+
+/* One named scope; the path of all is kept joined. */
+typedef struct sh_name_mark {
+    uint32_t length; /* of the path up to and with it */
+} sh_name_mark;
+enum { SH_NAME_DEPTH = 128, SH_NAME_PATH = 2048 };
+
+enum { SH_MESSAGE_SIZE = 1024 };
+
+struct sh_thread_cold {
+    sh_error_info error;
+    char message[SH_MESSAGE_SIZE];
+    char error_op[96], error_where[160];
+
+    size_t fail_after, counted; /* sh_memory_fail_after */
+    size_t cached, cache_limit; /* bytes in all caches of this thread */
+    sh_cached_block blocks[SH_CACHED_BLOCKS];
+    uint32_t nblocks;
+
+    const char *scope_file; /* of the innermost scope */
+    uint32_t scope_line;
+    size_t scope_limit;
+    bool scope_warned;
+
+    struct sh_switch *switches_open;
+    sh_frame frames[SH_MAX_NESTING + 1];
+    const sh_mode *innermost; /* whose callback ran last; for the nesting error */
+    uint64_t below_ns;        /* time spent below the running callback, while modes are timed */
+
+    char path[SH_NAME_PATH];
+    sh_name_mark names[SH_NAME_DEPTH];
+    uint32_t nnames;
+
+    _Atomic(const void *) hazard; /* the snapshot of global modes in use: see globals.c */
+    sh_thread *thread;
+    sh_thread_cold *next, **link; /* registry of attached threads */
+};
+
+/* The cold part, made if need be; NULL and an error when memory is out. */
+sh_thread_cold *sh__cold(void);
+/* The thread's stack goes back to what frames say when a longjmp left chains behind (M7). */
+void sh__recover(sh_thread *thread, uintptr_t stack_address);
+
+/* Runs `visit` over all attached threads under the registry lock. */
+void sh__threads_visit(void (*visit)(sh_thread_cold *cold, void *user), void *user);
+
+/* What threads that have ended left in the counts of memory.h; guarded by the registry lock. */
+extern sh_memory_stats sh__departed;
+
+/* Names the op and the mode or kernel in the pending error, where they are not named yet. */
+void sh__error_at(const char *op, const char *where_kind, const char *where_name);
+/* The pending error's code, or SH_ERROR_CALLBACK made up when a callback returned an error without one. */
+sh_status sh__error_ensure(sh_status status);
+
+#endif

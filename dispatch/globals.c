@@ -1,0 +1,165 @@
+/* globals.c - process-wide modes, under every thread's own (M1).
+ *
+ * What is pushed is one immutable snapshot behind an atomic pointer. A call pins the snapshot that it
+ * starts with (its thread publishes the pointer and looks again), so a pop returns at once and a call in
+ * flight may still run the mode. A snapshot that was replaced is freed by a later push or pop, once no
+ * thread has it pinned. */
+#include <string.h>
+
+#include <pthread.h>
+
+#include "dispatch/chain.h"
+
+typedef struct snapshot {
+    sh_entry *top[SH_POS_COUNT]; /* odd places only */
+    struct snapshot *retired;
+} snapshot;
+
+static _Atomic(const void *) current;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static snapshot *retired;
+static uint64_t sequence;
+
+_Atomic uint64_t sh__global_wants[SH_FAMILY_WORDS];
+
+void sh__globals_pin(sh_thread_cold *cold, sh_entry **top) {
+    const snapshot *s = atomic_load_explicit(&current, memory_order_relaxed);
+    if (SH_LIKELY(!s)) return;
+    for (;;) {
+        atomic_store(&cold->hazard, s);
+        const snapshot *again = atomic_load(&current);
+        if (again == s) break;
+        s = again;
+        if (!s) {
+            sh__globals_unpin(cold);
+            return;
+        }
+    }
+    for (int p = 1; p < SH_POS_COUNT; p += 2) top[p] = s->top[p];
+}
+
+bool sh__globals_any(void) { return atomic_load_explicit(&current, memory_order_relaxed) != NULL; }
+
+static void free_snapshot(snapshot *s) {
+    for (int p = 1; p < SH_POS_COUNT; p += 2) sh__entry_release(s->top[p]);
+    sh__free(s);
+}
+
+typedef struct pins {
+    const void *pinned[256];
+    size_t n;
+    bool overflow;
+} pins;
+
+static void collect(sh_thread_cold *cold, void *user) {
+    pins *found = user;
+    const void *pinned = atomic_load(&cold->hazard);
+    if (!pinned) return;
+    if (found->n < sizeof found->pinned / sizeof *found->pinned) found->pinned[found->n++] = pinned;
+    else found->overflow = true;
+}
+
+/* Frees what no thread has pinned; the rest waits for the next push or pop. */
+static void reclaim(void) {
+    pins found = {.n = 0};
+    sh__threads_visit(collect, &found);
+    if (found.overflow) return;
+    for (snapshot **link = &retired; *link;) {
+        snapshot *s = *link;
+        bool pinned = false;
+        for (size_t i = 0; i < found.n; i++) pinned |= found.pinned[i] == s;
+        if (pinned) {
+            link = &s->retired;
+            continue;
+        }
+        *link = s->retired;
+        free_snapshot(s);
+    }
+}
+
+static void publish(snapshot *next) {
+    snapshot *before = (snapshot *)(uintptr_t)atomic_load(&current);
+    bool any = false;
+    for (int i = 0; i < SH_FAMILY_WORDS; i++) {
+        uint64_t wants = 0;
+        for (int p = 1; p < SH_POS_COUNT; p += 2)
+            if (next->top[p]) wants |= next->top[p]->all[i];
+        atomic_store_explicit(&sh__global_wants[i], wants, memory_order_relaxed);
+    }
+    for (int p = 1; p < SH_POS_COUNT; p += 2) any |= next->top[p] != NULL;
+    atomic_store(&current, any ? next : NULL);
+    if (!any) sh__free(next);
+    if (!before) return;
+    before->retired = retired;
+    retired = before;
+    reclaim();
+}
+
+/* A copy of the current snapshot, its lists kept. */
+static snapshot *copy_current(void) {
+    snapshot *next = sh__calloc(1, sizeof *next);
+    const snapshot *now = atomic_load(&current);
+    for (int p = 1; next && now && p < SH_POS_COUNT; p += 2) next->top[p] = sh__entry_keep(now->top[p]);
+    return next;
+}
+
+static sh_status push_locked(sh_mode *mode) {
+    const uint32_t position = sh__mode_position(mode) + 1;
+    snapshot *next = copy_current();
+    sh_entry *below = next ? next->top[position] : NULL;
+    sh_entry *entry = next ? sh__entry_new(mode, below, position) : NULL;
+    if (!entry) {
+        if (next) free_snapshot(next);
+        return SH_ERROR_MEMORY;
+    }
+    entry->sequence = ++sequence;
+    sh__entry_release(below);
+    next->top[position] = entry;
+    publish(next);
+    return SH_OK;
+}
+
+sh_status sh_push_mode_global(sh_mode *mode) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (!mode) return sh_fail(SH_ERROR_NULL, "sh_push_mode_global: mode is NULL");
+    if (mode->pushed && mode->pushed(mode, true) < 0) return sh__error_ensure(SH_ERROR_MODE);
+    atomic_store(&mode->shared, true);
+    pthread_mutex_lock(&lock);
+    const sh_status status = push_locked(mode);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static sh_status pop_locked(const sh_mode *mode) {
+    const snapshot *now = atomic_load(&current);
+    const sh_entry *last = NULL;
+    for (int p = 1; now && p < SH_POS_COUNT; p += 2)
+        if (now->top[p] && (!last || now->top[p]->sequence > last->sequence)) last = now->top[p];
+    if (!last) return sh_fail(SH_ERROR_MODE, "sh_pop_mode_global: %s is to be popped, but the stack is empty", mode->name);
+    if (last->mode != mode)
+        return sh_fail(SH_ERROR_MODE, "sh_pop_mode_global: %s is to be popped, but %s was pushed last", mode->name,
+                       last->mode->name);
+    snapshot *next = copy_current();
+    if (!next) return SH_ERROR_MEMORY;
+    next->top[last->position] = sh__entry_keep(last->below);
+    sh__entry_release((sh_entry *)(uintptr_t)last);
+    publish(next);
+    return SH_OK;
+}
+
+sh_status sh_pop_mode_global(sh_mode *mode) {
+    if (!mode) return sh_fail(SH_ERROR_NULL, "sh_pop_mode_global: mode is NULL");
+    sh_mode_keep(mode);
+    pthread_mutex_lock(&lock);
+    const sh_status status = pop_locked(mode);
+    pthread_mutex_unlock(&lock);
+    if (status >= 0 && mode->popped) mode->popped(mode, true);
+    sh_mode_release(mode);
+    return status;
+}
+
+__attribute__((destructor)) static void library_exit(void) {
+    pthread_mutex_lock(&lock);
+    reclaim();
+    pthread_mutex_unlock(&lock);
+}

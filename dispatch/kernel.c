@@ -1,0 +1,222 @@
+/* kernel.c - the end of a chain: device, slot, results, kernel (D2).
+ *
+ * Results are allocated from what the infer function says, then the kernel fills them. An in-place or
+ * out form writes straight into its target where shape, dtype and memory allow; where they do not (another
+ * dtype, overlap, an op that makes its own results) the result is computed aside and copied. */
+#include <string.h>
+
+#include "dispatch/chain.h"
+
+/* ---- device ---- */
+
+static bool joins(const sh_tensor *t, int *device, const sh_tensor **first) {
+    if (!t) return true;
+    if (t->device == SH_META) {
+        *device = SH_META;
+        return true;
+    }
+    if (*device == SH_META || t->device == *device) return true;
+    if (*device == SH_HOST && (!*first || (*first)->ndim == 0)) *device = t->device;
+    else if (t->device != SH_HOST || t->ndim != 0) return false;
+    *first = t;
+    return true;
+}
+
+int sh__call_device(const sh_call *call) {
+    int device = SH_HOST;
+    const sh_tensor *first = NULL;
+    for (uint32_t i = 0; i < call->nargs; i++) {
+        const sh_value v = call->args[i];
+        sh_tensor *const *list = v.tag == SH_TAG_TENSOR ? &v.as.tensor : v.tag == SH_TAG_TENSORS ? v.as.tensors : NULL;
+        const size_t n = v.tag == SH_TAG_TENSOR ? 1 : v.tag == SH_TAG_TENSORS ? v.count : 0;
+        for (size_t k = 0; k < n; k++) {
+            if (list[k] && !first && list[k]->device != SH_META && device != SH_META) {
+                first = list[k];
+                device = first->device;
+            } else if (!joins(list[k], &device, &first)) {
+                sh_fail(SH_ERROR_DEVICE, "%s: argument %s is on %s, others are on %s", call->op->name,
+                        call->schema->params[i].name, sh__device_name(list[k]->device), sh__device_name(device));
+                return -1;
+            }
+        }
+    }
+    return device;
+}
+
+/* ---- results ---- */
+
+static sh_status infer(const sh_call *call, sh_spec *specs) {
+    SH_TRY(call->op->infer(call->args, specs, call->op->infer_user));
+    for (uint32_t i = 0; i < call->nresults; i++) SH_TRY(sh__spec_check(&specs[i], call->op->name));
+    return SH_OK;
+}
+
+static bool same_sizes(const sh_tensor *t, const sh_spec *spec) {
+    return t->ndim == spec->ndim && memcmp(t->sizes, spec->sizes, (size_t)spec->ndim * sizeof *spec->sizes) == 0;
+}
+
+static bool overlaps_an_argument(const sh_call *call) {
+    sh_tensor *tensors[SH_MAX_ARGS * 4];
+    const size_t n = sh_call_tensors(call, tensors, SH_MAX_ARGS * 4);
+    if (n > SH_MAX_ARGS * 4) return true;
+    for (size_t i = 0; i < n; i++)
+        if (tensors[i] && sh__tensor_overlap(call->target, tensors[i])) return true;
+    return false;
+}
+
+/* The largest kind that may be written into `to` from `from`: PyTorch's can_cast. */
+static bool can_cast(sh_dtype from, sh_dtype to) { return sh_dtype_kind_of(from) <= sh_dtype_kind_of(to); }
+
+static sh_status check_target(const sh_call *call, const sh_spec *spec) {
+    const sh_tensor *t = call->target;
+    char got[160];
+    sh__tensor_print_type(t, got, sizeof got);
+    if (!same_sizes(t, spec)) {
+        sh_tensor shape = {.ndim = (uint8_t)spec->ndim, .dtype = (uint8_t)spec->dtype};
+        char expected[160];
+        memcpy(shape.sizes, spec->sizes, sizeof spec->sizes);
+        sh__tensor_print_type(&shape, expected, sizeof expected);
+        return sh_fail(SH_ERROR_SHAPE, "%s: the result is %s and does not fit %s, which is %s", sh_call_name(call), expected,
+                       call->variant == SH_INPLACE ? "self" : "out", got);
+    }
+    if (!can_cast(spec->dtype, (sh_dtype)t->dtype))
+        return sh_fail(SH_ERROR_DTYPE, "%s: a result of %s can't be cast to %s of %s", sh_call_name(call),
+                       sh_dtype_name(spec->dtype), call->variant == SH_INPLACE ? "self" : "out", got);
+    return SH_OK;
+}
+
+static bool may_write_straight(const sh_call *call, const sh_spec *spec) {
+    return call->target->dtype == spec->dtype && !overlaps_an_argument(call);
+}
+
+/* ---- copying into a target ---- */
+
+static sh_status (*the_copier)(sh_tensor *to, const sh_tensor *from);
+
+void sh__set_copier(sh_status (*copier)(sh_tensor *to, const sh_tensor *from)) { the_copier = copier; }
+
+sh_status sh__copy_into(const sh_call *call, sh_tensor *from) {
+    sh_tensor *to = call->target;
+    if (from == to) return SH_OK;
+    sh_spec spec = {.dtype = (sh_dtype)from->dtype, .ndim = from->ndim};
+    memcpy(spec.sizes, from->sizes, sizeof from->sizes);
+    SH_TRY(check_target(call, &spec));
+    return to->device == SH_META ? SH_OK : the_copier(to, from);
+}
+
+static sh_status copy_to_target(sh_call *call) {
+    SH_TRY(sh__copy_into(call, call->results[0].as.tensor));
+    call->results[0] = sh_value_tensor(call->target);
+    return SH_OK;
+}
+
+static void target_written(const sh_call *call) {
+    if (call->target->storage) atomic_fetch_add_explicit(&call->target->storage->version, 1, memory_order_relaxed);
+}
+
+/* ---- running a slot ---- */
+
+static sh_status call_slot(sh_call *call, const sh_slot *slot) {
+    sh_status status;
+    if (slot->form == SH_FORM_INFER_ONLY) return SH_OK;
+    if (slot->form == SH_FORM_BOXED) {
+        call->in_kernel = 1;
+        status = slot->boxed(call, slot->user);
+        call->in_kernel = 0;
+    } else {
+        const sh_thunk thunk = slot->form == SH_FORM_OUT ? call->op->thunk_out : call->op->thunk_returns;
+        status = thunk(slot->typed, call->results, call->args);
+    }
+    if (status < 0 || sh__error_pending()) return sh__error_ensure(status);
+    return SH_OK;
+}
+
+/* Allocates what infer says, or puts the target there. Each new result is owned by the scope at once. */
+static sh_status allocate(sh_call *call, int device, bool *straight) {
+    sh_spec specs[SH_MAX_RESULTS];
+    SH_TRY(infer(call, specs));
+    *straight = false;
+    if (call->target) {
+        SH_TRY(check_target(call, &specs[0]));
+        *straight = may_write_straight(call, &specs[0]);
+    }
+    for (uint32_t i = 0; i < call->nresults; i++) {
+        sh_tensor *t = *straight ? call->target : sh__tensor_alloc(&specs[i], device);
+        if (!t || (!*straight && !sh__own(t))) return SH_ERROR_MEMORY;
+        call->results[i] = sh_value_tensor(t);
+    }
+    return SH_OK;
+}
+
+static sh_status complete(const sh_call *call, const sh_slot *slot) {
+    for (uint32_t i = 0; i < call->nresults; i++)
+        if (call->results[i].tag == SH_TAG_NONE)
+            return sh_fail(SH_ERROR_RESULT, "%s: kernel %s (%s) returned without result %u", call->op->name, slot->backend,
+                           slot->registrant, i);
+    return SH_OK;
+}
+
+sh_status sh__run_slot(sh_call *call, const sh_slot *slot, int device) {
+    bool straight = false;
+    memset(call->results, 0, sizeof call->results);
+    const bool allocates = slot->form != SH_FORM_RETURNS && call->op->infer;
+    sh_status status = allocates ? allocate(call, device, &straight) : SH_OK;
+    if (status >= 0) status = call_slot(call, slot);
+    if (status >= 0) status = complete(call, slot);
+    if (status >= 0 && call->target && !straight) status = copy_to_target(call);
+    if (status < 0) {
+        sh__error_at(call->op->name, "kernel", slot->backend);
+        return sh__error_ensure(status);
+    }
+    if (call->target) target_written(call);
+    call->has_result = 1;
+    return SH_OK;
+}
+
+/* A kernel that may call ops runs with every mode hidden. */
+static sh_status run_hidden(sh_call *call, const sh_slot *slot, int device) {
+    sh_thread *thread = call->thread;
+    const uint32_t mark = thread->nitems, balance = thread->balance;
+    memset(thread->top, 0, sizeof thread->top);
+    thread->switches |= SH_OFF_OVERRIDES;
+    sh_status status = sh__run_slot(call, slot, device);
+    thread->switches = call->frame->switches;
+    if (thread->balance != balance && status >= 0)
+        status = sh_fail(SH_ERROR_MODE, "kernel %s of %s left a mode, scope or switch open", slot->registrant, call->op->name);
+    sh__scope_release(mark, call->results, status >= 0 ? call->nresults : 0);
+    return status;
+}
+
+sh_status sh__run_kernel(sh_call *call) {
+    const int device = sh__call_device(call);
+    if (device < 0) return SH_ERROR_DEVICE;
+    const sh_slot *slot = sh__slot_find(call, device);
+    if (!slot) return sh__error_ensure(SH_ERROR_KERNEL);
+    return slot->leaf ? sh__run_slot(call, slot, device) : run_hidden(call, slot, device);
+}
+
+sh_status sh_kernel_call(sh_kernel kernel, sh_call *call) {
+    const sh_slot *slot = sh__kernel_slot(kernel, call->op);
+    if (!slot) return SH_ERROR_HANDLE;
+    const int device = sh__call_device(call);
+    return device < 0 ? SH_ERROR_DEVICE : run_hidden(call, slot, device);
+}
+
+/* A call of its own on the same arguments, straight at one backend. */
+sh_status sh_call_run_on(const sh_call *call, const char *backend, sh_value *results) {
+    const int index = sh_backend_find(backend);
+    if (index < 0) return sh_fail(SH_ERROR_KERNEL, "there is no backend %s", backend);
+    sh_value args[SH_MAX_ARGS];
+    sh_call copy = {.op = call->op, .schema = call->schema, .args = args, .nargs = call->nargs, .nresults = call->nresults,
+                    .thread = call->thread, .frame = call->frame, .depth = call->depth, .site = call->site};
+    memcpy(args, call->args, call->nargs * sizeof *args);
+    const sh_slot *slot = sh__backend_slot(call->op, (uint32_t)index);
+    if (!slot) return sh__error_ensure(SH_ERROR_KERNEL);
+    sh_thread *thread = call->thread;
+    sh_entry *top[SH_POS_COUNT];
+    memcpy(top, thread->top, sizeof top);
+    const sh_status status = run_hidden(&copy, slot, sh_backend_device((uint32_t)index));
+    memcpy(thread->top, top, sizeof top);
+    if (status >= 0) memcpy(results, copy.results, sizeof copy.results);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* registry.h - registrations of kernels: who brought what for which op and backend. */
+#ifndef SH_DISPATCH_REGISTRY_H
+#define SH_DISPATCH_REGISTRY_H
+
+#include "dispatch/table.h"
+
+struct sh_registration {
+    sh_slot slot;
+    sh_registration *older; /* in the same column */
+    uint32_t index, generation, column;
+    sh_op *op; /* NULL: a backend's fallback */
+    uint8_t fallthrough, live;
+};
+
+/* Under the table lock. */
+void sh__register_builtin(sh_op *op, const sh_builtin_kernel *kernel);
+/* The newest live fallback of a backend. */
+const sh_registration *sh__fallback_of(uint32_t backend);
+
+/* The next backend of the same device in fallthrough order, or -1. */
+int sh__backend_next(uint32_t backend);
+
+#endif

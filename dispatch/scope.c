@@ -1,0 +1,164 @@
+/* scope.c - the per-thread list of results and the marks on it.
+ *
+ * `items` holds one reference per entry; scope_mark is where the innermost scope begins. A scope object
+ * on the C stack only remembers the outer scope: if a longjmp skips it, the next outer end releases
+ * what it held. */
+#include "dispatch/scope.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dispatch/cold.h"
+
+static void item_release(uintptr_t item) {
+    if (item & 1) sh__list_release((sh_list *)(item - 1));
+    else sh__release((sh_tensor *)item);
+}
+
+static void warn_if_large(sh_thread *thread, sh_thread_cold *cold) {
+    const size_t held = thread->nitems - thread->scope_mark;
+    if (cold->scope_warned || !cold->scope_limit || held < cold->scope_limit) return;
+    cold->scope_warned = true;
+    if (cold->scope_file)
+        sh_warn("the scope opened at %s:%u holds %zu results: put a scope inside the loop", cold->scope_file,
+                cold->scope_line, held);
+    else sh_warn("the thread's base scope holds %zu results: put a scope inside the loop", held);
+}
+
+/* Makes room for one more item. The capacity is kept at or below the next point where a warning may be due. */
+static sh_status grow(sh_thread *thread) {
+    sh_thread_cold *cold = sh__cold();
+    if (!cold) return SH_ERROR_MEMORY;
+    warn_if_large(thread, cold);
+    const uint32_t capacity = thread->items_capacity ? thread->items_capacity * 2 : 64;
+    uintptr_t *items = sh__realloc(thread->items, capacity * sizeof *items);
+    if (!items) return SH_ERROR_MEMORY;
+    thread->items = items;
+    thread->items_capacity = capacity;
+    return SH_OK;
+}
+
+static bool own_item(uintptr_t item) {
+    sh_thread *thread = &sh__thread;
+    if (thread->nitems == thread->items_capacity && grow(thread) < 0) {
+        item_release(item);
+        return false;
+    }
+    thread->items[thread->nitems++] = item;
+    return true;
+}
+
+sh_tensor *sh__own_slow(sh_tensor *t) { return own_item((uintptr_t)t) ? t : NULL; }
+
+sh_list *sh__own_list(sh_list *list) { return own_item((uintptr_t)list | 1) ? list : NULL; }
+
+sh_list *sh__list_new(size_t n) {
+    sh_list *list = sh__calloc(1, sizeof *list + n * sizeof *list->at);
+    if (!list) return NULL;
+    atomic_init(&list->refs, 1);
+    list->n = (uint32_t)n;
+    return list;
+}
+
+void sh__list_release(sh_list *list) {
+    if (atomic_fetch_sub_explicit(&list->refs, 1, memory_order_acq_rel) != 1) return;
+    for (uint32_t i = 0; i < list->n; i++) sh_release(list->at[i]);
+    sh__free(list);
+}
+
+size_t sh_list_size(const sh_list *list) { return list ? list->n : 0; }
+
+sh_tensor *sh_list_at(const sh_list *list, size_t i) {
+    if (list && i < list->n) return list->at[i];
+    sh_fail(SH_ERROR_INDEX, "entry %zu of a list with %zu", i, sh_list_size(list));
+    return NULL;
+}
+
+sh_tensors sh_list_view(const sh_list *list) { return (sh_tensors){list ? list->at : NULL, sh_list_size(list)}; }
+
+static bool is_kept(uintptr_t item, const sh_value *kept, uint32_t nkept) {
+    for (uint32_t i = 0; i < nkept; i++)
+        if (kept[i].tag == SH_TAG_TENSORS ? item == ((uintptr_t)sh__list_of(kept[i]) | 1)
+                                          : kept[i].tag == SH_TAG_TENSOR && item == (uintptr_t)kept[i].as.tensor)
+            return true;
+    return false;
+}
+
+void sh__scope_release(uint32_t mark, const sh_value *kept, uint32_t nkept) {
+    sh_thread *thread = &sh__thread;
+    const uint32_t end = thread->nitems;
+    uint32_t to = mark;
+    for (uint32_t i = mark; i < end; i++) {
+        const uintptr_t item = thread->items[i];
+        if (nkept && is_kept(item, kept, nkept)) thread->items[to++] = item;
+        else item_release(item);
+    }
+    /* A deleter may have used ops: what it left stands after `end`. */
+    for (uint32_t i = end; i < thread->nitems; i++) thread->items[to++] = thread->items[i];
+    thread->nitems = to;
+}
+
+sh_scope sh_scope_begin(const char *file, int line) {
+    sh_thread *thread = &sh__thread;
+    sh_scope scope = {thread->nitems, 1, thread->scope_mark, thread->scope_escaped, 0, NULL};
+    thread->scope_mark = thread->nitems;
+    thread->scope_escaped = 0;
+    thread->balance++;
+    sh_thread_cold *cold = thread->cold;
+    if (!cold) return scope;
+    scope.outer_file = cold->scope_file;
+    scope.outer_line = cold->scope_line;
+    cold->scope_file = file;
+    cold->scope_line = (uint32_t)line;
+    return scope;
+}
+
+void sh_scope_end(sh_scope *scope) {
+    if (!scope->open) return;
+    scope->open = 0;
+    sh_thread *thread = &sh__thread;
+    thread->balance--;
+    if (scope->mark > thread->nitems) return;
+    const uint32_t escaped = thread->scope_mark == scope->mark ? thread->scope_escaped : 0;
+    sh__scope_release(scope->mark + escaped, NULL, 0);
+    thread->scope_mark = scope->outer_mark;
+    thread->scope_escaped = scope->outer_escaped;
+    sh_thread_cold *cold = thread->cold;
+    if (!cold) return;
+    cold->scope_file = scope->outer_file;
+    cold->scope_line = scope->outer_line;
+}
+
+void sh_scope_clear(void) { sh__scope_release(sh__thread.scope_mark + sh__thread.scope_escaped, NULL, 0); }
+
+void sh_scope_set_limit(size_t results) {
+    sh_thread_cold *cold = sh__cold();
+    if (!cold) return;
+    cold->scope_limit = results;
+    cold->scope_warned = false;
+}
+
+size_t sh_scope_held(void) { return sh__thread.nitems; }
+
+sh_tensor *sh_escape(sh_tensor *t) {
+    sh_thread *thread = &sh__thread;
+    const uint32_t first = thread->scope_mark + thread->scope_escaped;
+    if (!t || !thread->scope_mark) return t;
+    for (uint32_t i = thread->nitems; i-- > first;) {
+        if (thread->items[i] != (uintptr_t)t) continue;
+        thread->items[i] = thread->items[first];
+        thread->items[first] = (uintptr_t)t;
+        thread->scope_escaped++;
+        return t;
+    }
+    return t;
+}
+
+sh_tensor *sh_keep(sh_tensor *t) {
+    if (t) atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+    return t;
+}
+
+void sh_release(sh_tensor *t) {
+    if (t) sh__release(t);
+}

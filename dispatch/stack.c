@@ -1,0 +1,187 @@
+/* stack.c - a thread's own stack: push, pop, entries, and the union of what they want.
+ *
+ * A stack is five lists (one per position of the chain), each an immutable list of entries from its
+ * top; the push order over all of them is in the entries' sequence. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dispatch/chain.h"
+
+/* ---- entries ---- */
+
+static void add_composites(uint64_t *wants) {
+    for (uint32_t id = 0; id < sh_op_count(); id++) {
+        const sh_op *op = sh__op_at(id);
+        if (op->tags & SH_OP_COMPOSITE) wants[op->family / 64 % SH_FAMILY_WORDS] |= (uint64_t)1 << op->family % 64;
+    }
+}
+
+sh_entry *sh__entry_new(sh_mode *mode, sh_entry *below, uint32_t position) {
+    sh_entry *entry = sh__calloc(1, sizeof *entry);
+    if (!entry) return NULL;
+    atomic_init(&entry->refs, 1);
+    entry->flags = mode->entry_flags;
+    entry->mode = sh_mode_keep(mode);
+    entry->callback = mode->callback;
+    entry->below = sh__entry_keep(below);
+    entry->position = position;
+    memcpy(entry->wants, mode->wants, sizeof entry->wants);
+    memcpy(entry->all, mode->wants, sizeof entry->all);
+    if (entry->flags & SH_ENTRY_SPLITS) add_composites(entry->all);
+    if (entry->flags & SH_ENTRY_COUNTS) memset(entry->all, 0xff, sizeof entry->all);
+    entry->all_flags = entry->flags;
+    if (!below) return entry;
+    entry->all_flags |= below->all_flags;
+    for (int i = 0; i < SH_FAMILY_WORDS; i++) entry->all[i] |= below->all[i];
+    return entry;
+}
+
+/* A loop: a stack of ten thousand must not end in as many nested calls. */
+void sh__entry_release(sh_entry *entry) {
+    while (entry && atomic_fetch_sub_explicit(&entry->refs, 1, memory_order_acq_rel) == 1) {
+        sh_entry *below = entry->below;
+        sh_mode_release(entry->mode);
+        sh__free(entry);
+        entry = below;
+    }
+}
+
+static uint32_t position_of(const sh_mode *mode) {
+    if (mode->flags & SH_MODE_FIRST) return SH_POS_FIRST;
+    const bool last = (mode->flags & SH_MODE_LAST) != 0;
+    if (mode->level == SH_LEVEL_DISPATCH) return last ? SH_POS_DISPATCH_LAST : SH_POS_DISPATCH;
+    return last ? SH_POS_FUNCTION_LAST : SH_POS_FUNCTION;
+}
+
+uint32_t sh__mode_position(const sh_mode *mode) { return position_of(mode); }
+
+void sh__wants_update(sh_thread *thread) {
+    if (thread->depth) return;
+    memset(thread->wants, 0, sizeof thread->wants);
+    for (int p = 0; p < SH_POS_COUNT; p += 2)
+        for (int i = 0; thread->top[p] && i < SH_FAMILY_WORDS; i++) thread->wants[i] |= thread->top[p]->all[i];
+}
+
+/* ---- push and pop ---- */
+
+static void note_owner(sh_mode *mode, const sh_thread *thread) {
+    const sh_thread *none = NULL;
+    if (atomic_compare_exchange_strong(&mode->owner, &none, thread) || none == thread) return;
+    atomic_store(&mode->shared, true);
+}
+
+sh_status sh_push_mode(sh_mode *mode) {
+    sh_thread *thread = &sh__thread;
+    if (sh__error_pending()) return sh_error()->code;
+    if (!mode) return sh_fail(SH_ERROR_NULL, "sh_push_mode: mode is NULL");
+    if (!sh__cold()) return SH_ERROR_MEMORY;
+    if (thread->depth) sh__recover(thread, (uintptr_t)__builtin_frame_address(0));
+    const uint32_t position = position_of(mode);
+    sh_entry *below = thread->top[position];
+    sh_entry *entry = sh__entry_new(mode, below, position);
+    if (!entry) return SH_ERROR_MEMORY;
+    if (mode->pushed && mode->pushed(mode, false) < 0) {
+        sh__entry_release(entry);
+        return sh__error_ensure(SH_ERROR_MODE);
+    }
+    note_owner(mode, thread);
+    entry->sequence = ++thread->sequence;
+    entry->start = thread->op_number;
+    sh__entry_release(below); /* the entry holds it now */
+    thread->top[position] = entry;
+    thread->balance++;
+    sh__wants_update(thread);
+    return SH_OK;
+}
+
+/* The youngest entry over all positions, or NULL. */
+static sh_entry *last_pushed(const sh_thread *thread) {
+    sh_entry *last = NULL;
+    for (int p = 0; p < SH_POS_COUNT; p += 2) {
+        sh_entry *top = thread->top[p];
+        if (top && (!last || top->sequence > last->sequence)) last = top;
+    }
+    return last;
+}
+
+static void drop(sh_thread *thread, sh_entry *entry) {
+    thread->top[entry->position] = sh__entry_keep(entry->below);
+    thread->balance--;
+    sh__wants_update(thread);
+    sh_mode *mode = sh_mode_keep(entry->mode);
+    sh__entry_release(entry);
+    if (mode->popped) mode->popped(mode, false);
+    sh_mode_release(mode);
+}
+
+sh_status sh_pop_mode(sh_mode *mode) {
+    sh_thread *thread = &sh__thread;
+    if (thread->depth) sh__recover(thread, (uintptr_t)__builtin_frame_address(0));
+    sh_entry *last = last_pushed(thread);
+    if (!mode) return sh_fail(SH_ERROR_NULL, "sh_pop_mode: mode is NULL");
+    if (!last) return sh_fail(SH_ERROR_MODE, "sh_pop_mode: %s is to be popped, but the stack is empty", mode->name);
+    if (last->sequence <= thread->floor)
+        return sh_fail(SH_ERROR_MODE, "sh_pop_mode: a callback can't pop %s, which was pushed outside it", mode->name);
+    if (last->mode != mode)
+        return sh_fail(SH_ERROR_MODE, "sh_pop_mode: %s is to be popped, but %s was pushed last", mode->name, last->mode->name);
+    drop(thread, last);
+    return SH_OK;
+}
+
+void sh__stacks_drop(sh_thread *thread) {
+    thread->depth = 0;
+    for (sh_entry *last; (last = last_pushed(thread));) drop(thread, last);
+}
+
+size_t sh_mode_depth(void) {
+    size_t n = 0;
+    for (int p = 0; p < SH_POS_COUNT; p += 2)
+        for (const sh_entry *e = sh__thread.top[p]; e; e = e->below) n++;
+    return n;
+}
+
+/* ---- blocks ---- */
+
+sh_mode_guard sh__mode_enter(sh_mode *mode) {
+    sh_mode_guard guard = {NULL};
+    if (sh_push_mode(mode) == SH_OK) guard.mode = sh_mode_keep(mode);
+    return guard;
+}
+
+sh_mode_guard sh__mode_enter_callback(sh_callback callback) {
+    sh_mode *mode = sh_mode_new(callback, NULL);
+    const sh_mode_guard guard = mode ? sh__mode_enter(mode) : (sh_mode_guard){NULL};
+    sh_mode_release(mode);
+    return guard;
+}
+
+void sh_mode_leave(sh_mode_guard *guard) {
+    if (!guard->mode) return;
+    sh_pop_mode(guard->mode);
+    sh_mode_release(guard->mode);
+    guard->mode = NULL;
+}
+
+/* ---- introspection (M13) ---- */
+
+static size_t list_entries(const sh_entry *top, bool global, sh_mode_info *infos, size_t capacity, size_t n) {
+    size_t below = 0;
+    for (const sh_entry *e = top; e; e = e->below) below++;
+    for (const sh_entry *e = top; e; e = e->below, n++)
+        if (n < capacity) infos[n] = (sh_mode_info){e->mode, global, --below};
+    return n;
+}
+
+size_t sh_modes(sh_mode_info *infos, size_t capacity) {
+    sh_thread *thread = &sh__thread;
+    sh_thread_cold *cold = sh__cold();
+    if (!cold) return 0;
+    const bool pin = thread->depth == 0;
+    if (pin) sh__globals_pin(cold, thread->top);
+    size_t n = 0;
+    for (int p = 0; p < SH_POS_COUNT; p++) n = list_entries(thread->top[p], p & 1, infos, capacity, n);
+    for (int p = 1; pin && p < SH_POS_COUNT; p += 2) thread->top[p] = NULL;
+    if (pin) sh__globals_unpin(cold);
+    return n;
+}

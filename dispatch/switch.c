@@ -1,0 +1,44 @@
+/* switch.c - turning interception off and on for a stretch (M11).
+ *
+ * Open switches form a list through the caller's own records, innermost first, so nothing is allocated
+ * and each end restores exactly what its begin found. */
+#include "dispatch/chain.h"
+
+static void open_switch(sh_switch *s, const sh_mode *mode, uint32_t switches) {
+    sh_thread *thread = &sh__thread;
+    sh_thread_cold *cold = sh__cold();
+    *s = (sh_switch){.mode = mode, .before = thread->switches};
+    if (!cold) return;
+    s->outer = cold->switches_open;
+    s->open = 1;
+    cold->switches_open = s;
+    thread->switches = switches;
+    thread->gate |= SH_GATE_SWITCH;
+    thread->balance++;
+}
+
+void sh_switch_off(sh_switch *s, uint32_t what) { open_switch(s, NULL, sh__thread.switches | what); }
+
+void sh_switch_on(sh_switch *s) { open_switch(s, NULL, 0); }
+
+void sh_switch_mode_off(sh_switch *s, const sh_mode *mode) { open_switch(s, mode, sh__thread.switches); }
+
+sh_status sh_switch_end(sh_switch *s) {
+    sh_thread *thread = &sh__thread;
+    sh_thread_cold *cold = thread->cold;
+    if (!s->open) return SH_OK;
+    if (!cold || cold->switches_open != s)
+        return sh_fail(SH_ERROR_MODE, "sh_switch_end: another switch was opened inside this one and is still open");
+    s->open = 0;
+    cold->switches_open = s->outer;
+    thread->switches = s->before;
+    thread->balance--;
+    if (!s->outer) thread->gate &= ~(uint32_t)SH_GATE_SWITCH;
+    return SH_OK;
+}
+
+bool sh__mode_is_off(const sh_thread_cold *cold, const sh_mode *mode) {
+    for (const sh_switch *s = cold->switches_open; s; s = s->outer)
+        if (s->mode == mode) return true;
+    return false;
+}

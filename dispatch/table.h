@@ -1,0 +1,110 @@
+/* table.h - the live dispatch table.
+ *
+ * An op's slots are pointers to immutable slot records, one per backend, published atomically and
+ * recomputed from the registrations whenever those change. A slot that a fast path may call has
+ * `typed` set: the op's own C signature, in one of two forms:
+ *   out form      sh_status k(sh_tensor *result..., arguments...)    results are allocated already
+ *   returns form  sh_status k(sh_value *results, arguments...)       the kernel makes them, scope-owned
+ * Records of removed registrations are kept, so a call in flight never sees one vanish. */
+#ifndef SH_DISPATCH_TABLE_H
+#define SH_DISPATCH_TABLE_H
+
+#include <stdatomic.h>
+
+#include "dispatch/thread.h"
+
+typedef void (*sh_function)(void); /* any kernel; its real type is the op's */
+
+typedef enum sh_form { SH_FORM_OUT, SH_FORM_RETURNS, SH_FORM_INFER_ONLY, SH_FORM_BOXED } sh_form;
+
+typedef struct sh_slot {
+    sh_function typed; /* NULL: take the slow path */
+    sh_boxed boxed;
+    void *user;
+    uint8_t form;
+    uint8_t leaf;      /* calls no op: nothing needs hiding while it runs */
+    uint8_t ruled;     /* rules decide: see rules.c */
+    uint8_t composite; /* from the composite column */
+    const char *registrant;
+    const char *backend;
+} sh_slot;
+
+typedef struct sh_registration sh_registration;
+
+/* Calls a typed kernel on boxed values. Out form: results hold the tensors. Returns form: they are set. */
+typedef sh_status (*sh_thunk)(sh_function kernel, sh_value *results, const sh_value *args);
+
+enum { SH_COLUMN_COMPOSITE = SH_MAX_BACKENDS, SH_COLUMNS };
+enum { SH_BACKEND_CPU = 0, SH_BACKEND_REF = 1, SH_BACKEND_META = 2 };
+
+struct sh_op {
+    const char *name;
+    uint32_t id, family, tags;
+    const sh_schema *_Atomic schema;
+    sh_infer infer;
+    void *infer_user;
+    sh_thunk thunk_out, thunk_returns;
+    const sh_slot *_Atomic slots[SH_MAX_BACKENDS];
+    sh_registration *columns[SH_COLUMNS]; /* newest first; under the table lock */
+    const char *registrant;
+};
+
+enum { SH_MAX_OPS = 4096 };
+
+extern _Atomic uint8_t sh__default_backend[SH_MAX_DEVICES];
+extern _Atomic uint64_t sh__global_wants[SH_FAMILY_WORDS];
+
+/* A kernel that the library brings, as the generated table lists it. */
+typedef struct sh_builtin_kernel {
+    uint32_t op;
+    uint32_t column; /* SH_BACKEND_... or SH_COLUMN_COMPOSITE */
+    sh_function kernel;
+    sh_form form;
+} sh_builtin_kernel;
+/* Takes the built-in ops into the table; ids are their places. For the ops layer's constructor. */
+void sh__table_install(sh_op *ops, uint32_t nops, const sh_builtin_kernel *kernels, size_t nkernels);
+
+/* The op of this name, made as a placeholder without schema if it is not there; NULL and an error if full. */
+sh_op *sh__op_intern(const char *name);
+/* The family id that a name has or will have. */
+sh_status sh__family_intern(const char *name, uint32_t *family);
+sh_op *sh__op_at(uint32_t id);
+/* The op whose name is nearest to a misspelt one, or NULL. */
+const char *sh__op_suggest(const char *name);
+
+/* The slot for a device under this thread's choices, rules applied; NULL and an error that lists what there is. */
+const sh_slot *sh__slot_find(const sh_call *call, int device);
+/* The slot of one backend; NULL and an error that lists what there is. */
+const sh_slot *sh__backend_slot(const sh_op *op, uint32_t backend);
+/* The slot behind a handle, if it is alive and for this op (or a fallback); NULL and an error. */
+const sh_slot *sh__kernel_slot(sh_kernel kernel, const sh_op *op);
+const char *sh__device_name(int device);
+/* What slot a backend has by the registrations alone; for D5 and rules. NULL: none. Under the table lock. */
+const sh_slot *sh__slot_resolve(const sh_op *op, uint32_t backend);
+void sh__table_lock(void);
+void sh__table_unlock(void);
+/* Recomputes the slots of one op, or of all; under the table lock. */
+void sh__slots_publish(sh_op *op);
+void sh__slots_publish_all(void);
+
+/* rules.c */
+/* Does any rule touch this op? */
+bool sh__rules_touch(const sh_op *op);
+/* The backend that the rules choose for this call, or -1. */
+int sh__rules_choose(const sh_call *call, int device);
+
+/* ---- the fast path ---- */
+
+/* May an op of this family skip the chain? Nothing pending, switched or in flight, and no mode wants it. */
+static inline bool sh__undisturbed(const sh_thread *thread, uint32_t family) {
+    const uint32_t word = family / 64 % SH_FAMILY_WORDS;
+    const uint64_t wants = thread->wants[word] | atomic_load_explicit(&sh__global_wants[word], memory_order_relaxed);
+    return thread->gate == 0 && !(wants >> family % 64 & 1);
+}
+
+static inline const sh_slot *sh__default_slot(const sh_op *op, uint32_t device) {
+    const uint32_t backend = atomic_load_explicit(&sh__default_backend[device], memory_order_relaxed);
+    return atomic_load_explicit(&op->slots[backend], memory_order_acquire);
+}
+
+#endif

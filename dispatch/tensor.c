@@ -1,0 +1,348 @@
+/* tensor.c - making tensors and views, and looking at them.
+ *
+ * Layout facts (contiguous, numel, element size) are computed when a layout is set and never after.
+ * No kernel is called here: filling and converting is the ops' work. */
+#include "dispatch/tensor.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dispatch/tensor_impl.h"
+
+sh_status sh__spec_check(const sh_spec *spec, const char *what) {
+    if (spec->ndim < 0 || spec->ndim > SH_MAX_DIMS)
+        return sh_fail(SH_ERROR_SHAPE, "%s: %d dimensions, the most is %d", what, spec->ndim, SH_MAX_DIMS);
+    if (!sh_dtype_size(spec->dtype)) return sh_fail(SH_ERROR_DTYPE, "%s: %d is no dtype", what, spec->dtype);
+    int64_t bytes = (int64_t)sh_dtype_size(spec->dtype);
+    bool empty = false;
+    for (int i = 0; i < spec->ndim; i++) {
+        if (spec->sizes[i] < 0)
+            return sh_fail(SH_ERROR_SHAPE, "%s: size %lld of dimension %d is negative", what, (long long)spec->sizes[i], i);
+        empty |= spec->sizes[i] == 0;
+    }
+    for (int i = 0; i < spec->ndim && !empty; i++)
+        if (__builtin_mul_overflow(bytes, spec->sizes[i], &bytes))
+            return sh_fail(SH_ERROR_SHAPE, "%s: the sizes multiply to more bytes than there are", what);
+    return SH_OK;
+}
+
+/* Sets row-major strides and what follows from the sizes; false when the bytes do not fit in 63 bits. */
+static bool set_contiguous(sh_tensor *t, int ndim, const int64_t *sizes) {
+    int64_t stride = 1, numel = 1, bytes;
+    bool overflow = false;
+    t->ndim = (uint8_t)ndim;
+    for (int i = ndim - 1; i >= 0; i--) {
+        const int64_t size = sizes[i];
+        t->sizes[i] = size;
+        t->strides[i] = stride;
+        overflow |= __builtin_mul_overflow(stride, size ? size : 1, &stride);
+        numel *= size;
+    }
+    t->numel = numel;
+    t->flags |= SH_TENSOR_CONTIGUOUS;
+    overflow |= __builtin_mul_overflow(stride, (int64_t)t->element, &bytes);
+    return !overflow || numel == 0;
+}
+
+static bool layout_is_contiguous(const sh_tensor *t) {
+    int64_t expected = 1;
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        if (t->sizes[i] != 1 && t->strides[i] != expected) return t->numel == 0;
+        expected *= t->sizes[i];
+    }
+    return true;
+}
+
+void sh__tensor_set_layout(sh_tensor *t, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset) {
+    t->ndim = (uint8_t)ndim;
+    t->numel = 1;
+    for (int i = 0; i < ndim; i++) {
+        t->sizes[i] = sizes[i];
+        t->strides[i] = strides[i];
+        t->numel *= sizes[i];
+    }
+    if (t->data) t->data += offset * (int64_t)t->element;
+    t->flags &= ~(uint32_t)SH_TENSOR_CONTIGUOUS;
+    if (layout_is_contiguous(t)) t->flags |= SH_TENSOR_CONTIGUOUS;
+}
+
+sh_tensor *sh__tensor_alloc(const sh_spec *spec, int device) {
+    sh_tensor *t = sh__record_alloc();
+    if (SH_UNLIKELY(!t)) return NULL;
+    t->dtype = (uint8_t)spec->dtype;
+    t->device = (uint8_t)device;
+    t->element = (uint32_t)sh_dtype_size(spec->dtype);
+    t->data = NULL;
+    t->storage = NULL;
+    if (SH_UNLIKELY(!set_contiguous(t, spec->ndim, spec->sizes))) {
+        sh__record_free(t);
+        sh_fail(SH_ERROR_SHAPE, "the sizes of the result multiply to more bytes than there are");
+        return NULL;
+    }
+    if (device == SH_META) return t;
+    t->storage = sh__storage_alloc((size_t)t->numel * t->element);
+    if (SH_UNLIKELY(!t->storage)) {
+        sh__record_free(t);
+        return NULL;
+    }
+    t->data = t->storage->data;
+    return t;
+}
+
+sh_tensor *sh__tensor_view(const sh_tensor *t) {
+    sh_tensor *view = sh__record_alloc();
+    if (!view) return NULL;
+    view->flags = t->flags & SH_TENSOR_CONTIGUOUS;
+    view->dtype = t->dtype;
+    view->device = t->device;
+    view->element = t->element;
+    view->data = t->data;
+    view->storage = t->storage;
+    if (t->storage) atomic_fetch_add_explicit(&t->storage->refs, 1, memory_order_relaxed);
+    view->ndim = t->ndim;
+    view->numel = t->numel;
+    memcpy(view->sizes, t->sizes, sizeof t->sizes);
+    memcpy(view->strides, t->strides, sizeof t->strides);
+    return view;
+}
+
+void sh__tensor_free(sh_tensor *t) {
+    if (t->storage) sh__storage_release(t->storage);
+    sh__record_free(t);
+}
+
+/* ---- looking ---- */
+
+int sh_tensor_ndim(const sh_tensor *t) { return t->ndim; }
+const int64_t *sh_tensor_sizes(const sh_tensor *t) { return t->sizes; }
+const int64_t *sh_tensor_strides(const sh_tensor *t) { return t->strides; }
+int64_t sh_tensor_numel(const sh_tensor *t) { return t->numel; }
+sh_dtype sh_tensor_dtype(const sh_tensor *t) { return (sh_dtype)t->dtype; }
+sh_device sh_tensor_device(const sh_tensor *t) { return (sh_device)t->device; }
+bool sh_tensor_is_contiguous(const sh_tensor *t) { return (t->flags & SH_TENSOR_CONTIGUOUS) != 0; }
+bool sh_tensor_is_wrapped_number(const sh_tensor *t) { return (t->flags & SH_TENSOR_WRAPPED) != 0; }
+void *sh_tensor_data(const sh_tensor *t) { return t->data; }
+bool sh_tensor_same_storage(const sh_tensor *a, const sh_tensor *b) { return a->storage && a->storage == b->storage; }
+int sh_tensor_refs(const sh_tensor *t) { return atomic_load_explicit(&t->refs, memory_order_relaxed); }
+
+uint64_t sh_tensor_version(const sh_tensor *t) {
+    return t->storage ? atomic_load_explicit(&t->storage->version, memory_order_relaxed) : 0;
+}
+
+static int checked_dim(const sh_tensor *t, int dim) {
+    const int wrapped = dim < 0 ? dim + t->ndim : dim;
+    if (wrapped >= 0 && wrapped < t->ndim) return wrapped;
+    sh_fail(SH_ERROR_INDEX, "dimension %d of a tensor with %d", dim, t->ndim);
+    return -1;
+}
+
+int64_t sh_tensor_size(const sh_tensor *t, int dim) {
+    const int i = checked_dim(t, dim);
+    return i < 0 ? 0 : t->sizes[i];
+}
+
+int64_t sh_tensor_stride(const sh_tensor *t, int dim) {
+    const int i = checked_dim(t, dim);
+    return i < 0 ? 0 : t->strides[i];
+}
+
+static double load_double(sh_dtype dtype, const void *at) {
+    switch (dtype) {
+    case SH_F32: return *(const float *)at;
+    case SH_F64: return *(const double *)at;
+    case SH_F16: return sh_f16_to_f32(*(const uint16_t *)at);
+    case SH_BF16: return sh_bf16_to_f32(*(const uint16_t *)at);
+    case SH_I64: return (double)*(const int64_t *)at;
+    case SH_I32: return *(const int32_t *)at;
+    case SH_I16: return *(const int16_t *)at;
+    case SH_I8: return *(const int8_t *)at;
+    case SH_U8: return *(const uint8_t *)at;
+    case SH_B8: return *(const uint8_t *)at != 0;
+    default: return NAN;
+    }
+}
+
+static const void *only_element(const sh_tensor *t, const char *what) {
+    if (sh__error_pending()) return NULL;
+    if (!t) sh_fail(SH_ERROR_NULL, "%s: the tensor is NULL", what);
+    else if (t->numel != 1) sh_fail(SH_ERROR_SHAPE, "%s: a tensor with %lld elements, expected 1", what, (long long)t->numel);
+    else if (!t->data) sh_fail(SH_ERROR_DEVICE, "%s: a meta tensor holds no data", what);
+    else return t->data;
+    return NULL;
+}
+
+double sh_item(const sh_tensor *t) {
+    const void *at = only_element(t, "sh_item");
+    return at ? load_double((sh_dtype)t->dtype, at) : NAN;
+}
+
+int64_t sh_item_int(const sh_tensor *t) {
+    const void *at = only_element(t, "sh_item_int");
+    if (!at) return 0;
+    if (t->dtype == SH_I64) return *(const int64_t *)at;
+    const double value = load_double((sh_dtype)t->dtype, at);
+    if (value >= -0x1p63 && value < 0x1p63) return (int64_t)value;
+    sh_fail(SH_ERROR_VALUE, "sh_item_int: %g is no 64-bit integer", value);
+    return 0;
+}
+
+double sh_tensor_at(const sh_tensor *t, const int64_t *index) {
+    if (!t->data) {
+        sh_fail(SH_ERROR_DEVICE, "sh_tensor_at: a meta tensor holds no data");
+        return NAN;
+    }
+    int64_t offset = 0;
+    for (int i = 0; i < t->ndim; i++) {
+        if (index[i] < 0 || index[i] >= t->sizes[i]) {
+            sh_fail(SH_ERROR_INDEX, "sh_tensor_at: index %lld in dimension %d of size %lld", (long long)index[i], i,
+                    (long long)t->sizes[i]);
+            return NAN;
+        }
+        offset += index[i] * t->strides[i];
+    }
+    return load_double((sh_dtype)t->dtype, t->data + offset * (int64_t)t->element);
+}
+
+size_t sh__tensor_print_type(const sh_tensor *t, char *text, size_t size) {
+    int n = snprintf(text, size, "%s[", sh_dtype_name((sh_dtype)t->dtype));
+    for (int i = 0; i < t->ndim; i++) {
+        const size_t at = (size_t)n < size ? (size_t)n : size;
+        n += snprintf(text + at, size - at, i ? ", %lld" : "%lld", (long long)t->sizes[i]);
+    }
+    const size_t at = (size_t)n < size ? (size_t)n : size;
+    n += snprintf(text + at, size - at, t->device == SH_META ? "]@meta" : "]");
+    return (size_t)n;
+}
+
+/* ---- making ---- */
+
+static sh_status spec_of(sh_spec *spec, sh_dtype dtype, sh_ints sizes, const char *what) {
+    if (sizes.n > SH_MAX_DIMS)
+        return sh_fail(SH_ERROR_SHAPE, "%s: %zu dimensions, the most is %d", what, sizes.n, SH_MAX_DIMS);
+    spec->dtype = dtype;
+    spec->ndim = (int32_t)sizes.n;
+    for (size_t i = 0; i < sizes.n; i++) spec->sizes[i] = sizes.at[i];
+    return sh__spec_check(spec, what);
+}
+
+sh_tensor *sh_tensor_new_on(sh_device device, sh_dtype dtype, sh_ints sizes) {
+    sh_spec spec;
+    if (sh__error_pending() || spec_of(&spec, dtype, sizes, "sh_tensor_new") < 0) return NULL;
+    if (device != SH_HOST && device != SH_META) {
+        sh_fail(SH_ERROR_DEVICE, "sh_tensor_new: device %d is not known", (int)device);
+        return NULL;
+    }
+    sh_tensor *t = sh__tensor_alloc(&spec, (int)device);
+    return t ? sh__own(t) : NULL;
+}
+
+sh_tensor *sh_tensor_new(sh_dtype dtype, sh_ints sizes) { return sh_tensor_new_on(SH_HOST, dtype, sizes); }
+
+sh_tensor *sh_tensor_copy_of(const void *data, sh_dtype dtype, sh_ints sizes) {
+    sh_tensor *t = sh_tensor_new(dtype, sizes);
+    if (t && t->numel) memcpy(t->data, data, (size_t)t->numel * t->element);
+    return t;
+}
+
+/* Lowest and highest element offset that a layout reaches; false on overflow. An empty one reaches none. */
+static bool layout_reach(int ndim, const int64_t *sizes, const int64_t *strides, int64_t *low, int64_t *high) {
+    *low = *high = 0;
+    for (int i = 0; i < ndim; i++) {
+        int64_t span;
+        if (sizes[i] == 0) return true;
+        if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &span)) return false;
+        if (__builtin_add_overflow(span < 0 ? *low : *high, span, span < 0 ? low : high)) return false;
+    }
+    return true;
+}
+
+sh_tensor *sh_from_data(void *data, sh_dtype dtype, sh_ints sizes, sh_ints strides, void (*deleter)(void *context),
+                        void *context) {
+    sh_spec spec;
+    if (sh__error_pending() || spec_of(&spec, dtype, sizes, "sh_from_data") < 0) return NULL;
+    if (strides.at && strides.n != sizes.n) {
+        sh_fail(SH_ERROR_SHAPE, "sh_from_data: %zu strides for %zu sizes", strides.n, sizes.n);
+        return NULL;
+    }
+    sh_storage *storage = sh__calloc(1, sizeof *storage);
+    sh_tensor *t = storage ? sh__record_alloc() : NULL;
+    if (!t) {
+        sh__free(storage);
+        return NULL;
+    }
+    t->dtype = (uint8_t)dtype;
+    t->device = SH_HOST;
+    t->element = (uint32_t)sh_dtype_size(dtype);
+    t->data = data;
+    t->storage = storage;
+    set_contiguous(t, spec.ndim, spec.sizes);
+    if (strides.at) sh__tensor_set_layout(t, spec.ndim, spec.sizes, strides.at, 0);
+    int64_t low, high;
+    const bool sound = layout_reach(t->ndim, t->sizes, t->strides, &low, &high);
+    atomic_init(&storage->refs, 1);
+    storage->size_class = SH_STORAGE_FOREIGN;
+    storage->data = sound ? (char *)data + low * (int64_t)t->element : data;
+    storage->size = sound && t->numel ? (size_t)(high - low + 1) * t->element : 0;
+    if ((data || !t->numel) && sound) {
+        storage->u.deleter = deleter;
+        storage->context = context;
+        return sh__own(t);
+    }
+    sh__tensor_free(t);
+    sh_fail(data ? SH_ERROR_SHAPE : SH_ERROR_NULL, "sh_from_data: %s", data ? "the strides reach too far" : "data is NULL");
+    return NULL;
+}
+
+sh_tensor *sh_tensor_as_strided(const sh_tensor *t, sh_ints sizes, sh_ints strides, int64_t offset) {
+    sh_spec spec;
+    if (sh__error_pending()) return NULL;
+    if (!t || sizes.n != strides.n) {
+        sh_fail(t ? SH_ERROR_SHAPE : SH_ERROR_NULL, t ? "as_strided: as many strides as sizes" : "as_strided: self is NULL");
+        return NULL;
+    }
+    if (spec_of(&spec, (sh_dtype)t->dtype, sizes, "as_strided") < 0) return NULL;
+    int64_t low, high;
+    const int64_t first = t->storage ? (t->data - t->storage->data) / (int64_t)t->element : 0;
+    const int64_t limit = t->storage ? (int64_t)(t->storage->size / t->element) : INT64_MAX;
+    bool empty = false;
+    for (int i = 0; i < spec.ndim; i++) empty |= spec.sizes[i] == 0;
+    if (!layout_reach(spec.ndim, spec.sizes, strides.at, &low, &high) ||
+        __builtin_add_overflow(low, first + offset, &low) || __builtin_add_overflow(high, first + offset, &high) ||
+        (!empty && (low < 0 || high >= limit))) {
+        sh_fail(SH_ERROR_INDEX, "as_strided: sizes, strides and offset %lld reach outside the storage", (long long)offset);
+        return NULL;
+    }
+    sh_tensor *view = sh__tensor_view(t);
+    if (!view) return NULL;
+    sh__tensor_set_layout(view, spec.ndim, spec.sizes, strides.at, empty ? 0 : offset);
+    return sh__own(view);
+}
+
+sh_tensor *sh_tensor_from_number(sh_scalar number) {
+    if (sh__error_pending()) return NULL;
+    if (!sh_value_is_number(number)) {
+        sh_fail(SH_ERROR_TYPE, "a number was expected");
+        return NULL;
+    }
+    const sh_spec spec = {number.tag == SH_TAG_FLOAT ? SH_F64 : number.tag == SH_TAG_INT ? SH_I64 : SH_B8, 0, {0}};
+    sh_tensor *t = sh__tensor_alloc(&spec, SH_HOST);
+    if (!t) return NULL;
+    t->flags |= SH_TENSOR_WRAPPED;
+    if (number.tag == SH_TAG_FLAG) *(uint8_t *)t->data = number.as.i != 0;
+    else memcpy(t->data, &number.as, 8);
+    return sh__own(t);
+}
+
+bool sh__tensor_overlap(const sh_tensor *a, const sh_tensor *b) {
+    if (!a->data || !b->data || !a->numel || !b->numel) return false;
+    if (a->data == b->data && a->element == b->element && a->ndim == b->ndim &&
+        memcmp(a->sizes, b->sizes, (size_t)a->ndim * 8) == 0 && memcmp(a->strides, b->strides, (size_t)a->ndim * 8) == 0)
+        return false;
+    int64_t low[2], high[2];
+    layout_reach(a->ndim, a->sizes, a->strides, &low[0], &high[0]);
+    layout_reach(b->ndim, b->sizes, b->strides, &low[1], &high[1]);
+    const char *a_low = a->data + low[0] * (int64_t)a->element, *a_end = a->data + (high[0] + 1) * (int64_t)a->element;
+    const char *b_low = b->data + low[1] * (int64_t)b->element, *b_end = b->data + (high[1] + 1) * (int64_t)b->element;
+    return a_low < b_end && b_low < a_end;
+}

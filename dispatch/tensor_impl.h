@@ -1,0 +1,116 @@
+/* tensor_impl.h - the layout of tensors and storages, and the short paths that ops take.
+ *
+ * Counts are atomic, but a holder that sees 1 is alone and needs no locked instruction. A tensor on a
+ * free list keeps nothing. `data` is storage data plus offset and is NULL on the meta device. */
+#ifndef SH_DISPATCH_TENSOR_IMPL_H
+#define SH_DISPATCH_TENSOR_IMPL_H
+
+#include <stdatomic.h>
+
+#include "dispatch/memory_impl.h"
+#include "dispatch/thread.h"
+
+enum {
+    SH_TENSOR_CONTIGUOUS = 1, /* row-major without gaps */
+    SH_TENSOR_WRAPPED = 2,    /* stands for a number */
+    SH_TENSOR_OVERRIDE = 4,   /* carries an override */
+    SH_TENSOR_UNBOUND = 8     /* reserved: holds shape and dtype but stands for no value */
+};
+/* What an op must look at before it may call its slot. */
+#define SH_TENSOR_SPECIAL ((uint32_t)(SH_TENSOR_OVERRIDE | SH_TENSOR_UNBOUND))
+
+struct sh_storage {
+    atomic_int refs;
+    uint8_t size_class; /* of the free list; SH_STORAGE_LARGE or SH_STORAGE_FOREIGN otherwise */
+    uint8_t device;
+    atomic_uint_fast64_t version;
+    size_t size;     /* bytes at `data` that views may reach */
+    size_t capacity; /* of the block, for large ones */
+    char *data;
+    union {
+        sh_storage *next;                 /* on a free list */
+        void (*deleter)(void *context);   /* of foreign memory */
+    } u;
+    void *context;
+};
+enum { SH_STORAGE_LARGE = 254, SH_STORAGE_FOREIGN = 255 };
+enum { SH_STORAGE_HEADER = 64 };
+_Static_assert(sizeof(struct sh_storage) <= SH_STORAGE_HEADER, "data follows the header, 64-byte aligned");
+
+struct sh_tensor {
+    atomic_int refs;
+    uint32_t flags;
+    uint8_t dtype, device, ndim, unused;
+    uint32_t element; /* bytes of one */
+    int64_t numel;
+    char *data;
+    sh_storage *storage;
+    union {
+        const sh_override_kind *override;
+        sh_tensor *next; /* on the free list */
+    } u;
+    int64_t sizes[SH_MAX_DIMS], strides[SH_MAX_DIMS];
+};
+
+/* A count that other threads may read while this one changes it. */
+static inline void sh__count(int64_t *counter, int64_t by) {
+    __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + by, __ATOMIC_RELAXED);
+}
+
+/* A list result: `n` tensors, each with a reference held here. */
+struct sh_list {
+    atomic_int refs;
+    uint32_t n;
+    sh_tensor *at[];
+};
+
+/* A storage of `size` bytes on the host with one reference. */
+sh_storage *sh__storage_alloc(size_t size);
+void sh__storage_release(sh_storage *storage);
+/* A tensor record with one reference and nothing in it but refs; flags 0. */
+sh_tensor *sh__record_alloc(void);
+void sh__record_free(sh_tensor *t);
+/* For thread exit and sh_memory_trim: empties the free lists. */
+void sh__records_trim(void);
+
+/* An uninitialised tensor of this spec, with one reference that is the caller's; NULL and an error. */
+sh_tensor *sh__tensor_alloc(const sh_spec *spec, int device);
+/* A view on t's storage with its dtype; the caller sets sizes, strides, data through sh__tensor_set_layout. */
+sh_tensor *sh__tensor_view(const sh_tensor *t);
+void sh__tensor_set_layout(sh_tensor *t, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset);
+void sh__tensor_free(sh_tensor *t);
+/* Checks rank and sizes and that the bytes fit in 63 bits. `what` names the op or argument. */
+sh_status sh__spec_check(const sh_spec *spec, const char *what);
+/* Do the bytes that a and b reach overlap other than element on element? */
+bool sh__tensor_overlap(const sh_tensor *a, const sh_tensor *b);
+
+/* "f32[2, 3]"; meta tensors "f32[2, 3]@meta". */
+size_t sh__tensor_print_type(const sh_tensor *t, char *text, size_t size);
+
+/* ---- scopes ---- */
+/* Gives the reference of `t` to the innermost scope and returns t; on failure releases t, NULL and an error. */
+sh_tensor *sh__own_slow(sh_tensor *t);
+static inline sh_tensor *sh__own(sh_tensor *t) {
+    sh_thread *thread = &sh__thread;
+    if (SH_UNLIKELY(thread->nitems == thread->items_capacity)) return sh__own_slow(t);
+    thread->items[thread->nitems++] = (uintptr_t)t;
+    return t;
+}
+sh_list *sh__list_new(size_t n); /* entries NULL; the caller fills them with owned references */
+sh_list *sh__own_list(sh_list *list);
+void sh__list_release(sh_list *list);
+/* Releases the results after `mark`, except those in `kept`, which move down to the mark. */
+void sh__scope_release(uint32_t mark, const sh_value *kept, uint32_t nkept);
+
+static inline void sh__release(sh_tensor *t) {
+    if (atomic_load_explicit(&t->refs, memory_order_acquire) == 1 ||
+        atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) == 1)
+        sh__tensor_free(t);
+}
+
+/* The list behind a scope item or a value: lists travel as values of tag TENSORS whose array is list->at. */
+static inline sh_list *sh__list_of(sh_value v) {
+    return (sh_list *)((char *)(uintptr_t)v.as.tensors - offsetof(struct sh_list, at));
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* shunt.h - the one header of shunt: tensor operations through a dispatch table, under a stack of modes.
+ *
+ *     #include <shunt.h>
+ *
+ *     static sh_status add_to_mul(sh_mode *mode, sh_call *call) {
+ *         (void)mode;
+ *         if (sh_call_family(call) == SH_OP_add) SH_TRY(sh_call_swap(call, SH_OP_mul));
+ *         return SH_PASS;
+ *     }
+ *     ...
+ *     SH_SCOPE {
+ *         sh_tensor *x = sh_rand(SH_SIZES(2, 2)), *y = sh_rand_like(x), *z;
+ *         SH_WITH_MODE(add_to_mul) { z = sh_add(x, y); }     // z is x * y
+ *     }
+ */
+#ifndef SHUNT_H
+#define SHUNT_H
+
+#include "dispatch/base.h"
+#include "dispatch/status.h"
+#include "dispatch/dtype.h"
+#include "dispatch/value.h"
+#include "dispatch/memory.h"
+#include "dispatch/tensor.h"
+#include "dispatch/scope.h"
+#include "dispatch/schema.h"
+#include "dispatch/op.h"
+#include "dispatch/call.h"
+#include "dispatch/byname.h"
+#include "dispatch/mode.h"
+#include "ops/api.h"
+#include "ops/ops.h"
+
+#endif
