@@ -52,7 +52,7 @@ IO     := $(call objects,$(call c_files,$(IO_DIRS) $(GEN)/graph/onnx))
 CLI    := $(call objects,$(call c_files,cli))
 PARTS  := $(CORE) $(IO) $(filter-out $(OBJ)/cli/main.o,$(CLI))# tests link these, and so reach what is hidden
 LIBRARIES := $(foreach l,shunt shunt-io,$(BUILD)/lib$(l).a $(BUILD)/lib$(l).so)
-FORMATTED := $(wildcard shunt.h $(foreach d,$(CORE_DIRS) $(IO_DIRS) cli interpose tests $(wildcard tests/*) examples,$d/*.[ch]))
+FORMATTED := $(wildcard shunt.h $(foreach d,$(CORE_DIRS) $(IO_DIRS) ops/gen cli interpose tests $(wildcard tests/*) examples,$d/*.[ch]))
 
 # tests/: test_* are Criterion suites, *_main and tsan_* programs of their own, any other file serves them all.
 # bench/ and measure/ hold programs that judge nothing; fuzz/ what feeds the parsers.
@@ -78,14 +78,13 @@ endif
 all: $(LIBRARIES) $(BUILD)/shunt ## build the libraries and the tool (the default)
 
 # ---- generated sources -----------------------------------------------------------------------------------
-TOOL := $(if $(filter ops/gen/main.c,$(GEN_SOURCES)),$(BUILD)/generate)
 $(BUILD)/generate: $(call objects,$(GEN_SOURCES))
 	echo '  LINK $@'
 	$(LINK) -o $@ $^ -lm
 
-$(BUILD)/generated.mk: build-aux/generate.sh $(TOOL) $(wildcard ops/ops.def $(ONNX_PROTO)) | $(BUILD)/deps
+$(BUILD)/generated.mk: build-aux/generate.sh $(BUILD)/generate ops/ops.def $(wildcard $(ONNX_PROTO)) | $(BUILD)/deps
 	echo '  GEN  $(GEN)'
-	build-aux/generate.sh $(GEN) $(ONNX_PROTO) $(TOOL) && touch $@
+	build-aux/generate.sh $(BUILD)/generate $(GEN) $(ONNX_PROTO) && touch $@
 
 NOT_BUILDING := help clean deps run test asan ubsan tsan fuzz format check-format check-layers
 ifneq ($(filter-out $(NOT_BUILDING),$(or $(MAKECMDGOALS),all)),)

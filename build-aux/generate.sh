@@ -1,15 +1,15 @@
 #!/bin/sh
-# generate.sh DIR ONNX_PROTO [TOOL]: write the generated sources under DIR.
+# generate.sh TOOL DIR ONNX_PROTO: write the generated sources under DIR.
 #
 # TOOL makes the op API from ops/ops.def, protoc-c the ONNX messages. Both write beside DIR first: a file whose
 # text is unchanged keeps its date, so that nothing is compiled again for it, and one no longer made goes away.
 set -eu
-dir=$1 proto=$2 tool=${3:-}
+tool=$1 dir=$2 proto=$3
 new=$dir.new
 
 rm -rf "$new"
 mkdir -p "$dir" "$new/ops" "$new/graph/onnx"
-[ -z "$tool" ] || "$tool" "$new" ops/ops.def
+"$tool" "$new" ops/ops.def
 protoc-c --proto_path="$(dirname "$proto")" --c_out="$new/graph/onnx" "$proto"
 
 (cd "$new" && find . -type f) | while read -r file; do
