@@ -45,8 +45,20 @@ int sh__call_device(const sh_call *call) {
 
 /* ---- results ---- */
 
+/* The arguments with the target's dtype as `dtype`, in `at`: what sum, prod and cumsum compute in. */
+static const sh_value *args_for_target(const sh_call *call, sh_value *at) {
+    const int dtype = sh_schema_find(call->schema, "dtype");
+    if (dtype < 0 || call->args[dtype].tag != SH_TAG_NONE) return call->args;
+    memcpy(at, call->args, call->nargs * sizeof *at);
+    at[dtype] = sh_value_dtype((sh_dtype)call->target->dtype);
+    return at;
+}
+
 static sh_status infer(const sh_call *call, sh_spec *specs) {
-    SH_TRY(call->op->infer(call->args, specs, call->op->infer_user));
+    sh_value at[SH_MAX_ARGS];
+    const bool by_target = call->target && (call->op->tags & SH_OP_TARGET_DTYPE);
+    const sh_value *args = by_target ? args_for_target(call, at) : call->args;
+    SH_TRY(call->op->infer(args, specs, call->op->infer_user));
     for (uint32_t i = 0; i < call->nresults; i++) SH_TRY(sh__spec_check(&specs[i], call->op->name));
     return SH_OK;
 }
@@ -79,7 +91,8 @@ static sh_status check_target(const sh_call *call, const sh_spec *spec) {
         return sh_fail(SH_ERROR_SHAPE, "%s: the result is %s and does not fit %s, which is %s", sh_call_name(call), expected,
                        call->variant == SH_INPLACE ? "self" : "out", got);
     }
-    if (!can_cast(spec->dtype, (sh_dtype)t->dtype))
+    const bool exact = call->variant == SH_OUT && (call->op->tags & SH_OP_EXACT);
+    if (exact ? spec->dtype != (sh_dtype)t->dtype : !can_cast(spec->dtype, (sh_dtype)t->dtype))
         return sh_fail(SH_ERROR_DTYPE, "%s: a result of %s can't be cast to %s of %s", sh_call_name(call),
                        sh_dtype_name(spec->dtype), call->variant == SH_INPLACE ? "self" : "out", got);
     return SH_OK;

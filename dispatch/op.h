@@ -24,16 +24,18 @@ typedef struct sh_op sh_op;
 typedef struct sh_call sh_call;
 
 enum {
-    SH_OP_PURE = 1,       /* same arguments, same results, no effect: may be merged or dropped */
-    SH_OP_INPLACE = 2,    /* has a form that ends in _ */
-    SH_OP_OUT = 4,        /* takes `out` */
-    SH_OP_VIEW = 8,       /* its result shares storage with an argument */
+    SH_OP_PURE = 1,    /* same arguments, same results, no effect: may be merged or dropped */
+    SH_OP_INPLACE = 2, /* has a form that ends in _ */
+    SH_OP_OUT = 4,     /* takes `out` */
+    SH_OP_VIEW = 8,    /* its result shares storage with an argument */
     SH_OP_RANDOM = 16,
     SH_OP_COMPOSITE = 32, /* its default kernel is written with other ops */
     SH_OP_POINTWISE = 64,
     SH_OP_REDUCTION = 128,
-    SH_OP_FACTORY = 256,  /* makes a tensor from no tensor */
-    SH_OP_CUSTOM = 512    /* defined at run time */
+    SH_OP_FACTORY = 256,      /* makes a tensor from no tensor */
+    SH_OP_CUSTOM = 512,       /* defined at run time */
+    SH_OP_EXACT = 1024,       /* `out` must have the dtype of the result, it is not cast to */
+    SH_OP_TARGET_DTYPE = 2048 /* where `dtype` is not given, that of `out` or the in-place self is meant */
 };
 
 /* ---- ops ---- */
@@ -63,9 +65,9 @@ typedef sh_status (*sh_infer)(const sh_value *args, sh_spec *results, void *user
 typedef sh_status (*sh_boxed)(sh_call *call, void *user);
 
 typedef struct sh_op_options {
-    sh_infer infer;     /* optional; needed for the meta backend */
-    uint32_t tags;      /* SH_OP_PURE | ... */
-    void *user;         /* for infer */
+    sh_infer infer;         /* optional; needed for the meta backend */
+    uint32_t tags;          /* SH_OP_PURE | ... */
+    void *user;             /* for infer */
     const char *registrant; /* shown in notes and errors; optional */
 } sh_op_options;
 
@@ -112,7 +114,7 @@ typedef struct sh_backend_guard {
 } sh_backend_guard;
 SH_API sh_backend_guard sh_backend_enter(const char *name);
 SH_API void sh_backend_leave(sh_backend_guard *guard);
-#define SH_WITH_BACKEND(name)                                                                      \
+#define SH_WITH_BACKEND(name) \
     SH__BLOCK(sh_backend_guard, SH__UNIQUE(sh__backend), sh_backend_leave, sh_backend_enter(name))
 
 /* Recomputes every slot from the registrations and compares it with the live table (D5). */
@@ -122,12 +124,12 @@ SH_API char *sh_op_describe(const sh_op *op);
 
 /* ---- rules ---- where a backend is used: op glob, dtype, shape range, scope path, call number (D2) */
 typedef struct sh_rule {
-    const char *ops;        /* filter on op names; NULL = all */
-    const char *backend;    /* used where the rule matches */
-    sh_dtype dtype;         /* of the first tensor argument; SH_NO_DTYPE = any */
+    const char *ops;              /* filter on op names; NULL = all */
+    const char *backend;          /* used where the rule matches */
+    sh_dtype dtype;               /* of the first tensor argument; SH_NO_DTYPE = any */
     int64_t min_numel, max_numel; /* elements of the largest tensor argument; 0 = no bound */
-    const char *scopes;     /* filter on the named scope path; NULL = all */
-    int64_t first, last;    /* call numbers of this op under this rule, 1-based, inclusive; 0 = no bound */
+    const char *scopes;           /* filter on the named scope path; NULL = all */
+    int64_t first, last; /* call numbers of this op under this rule, 1-based, inclusive; 0 = no bound */
 } sh_rule;
 typedef struct sh_rule_handle {
     uint32_t index, generation;
