@@ -322,7 +322,8 @@ def results_text(case, results, is_list, written, narrow, defined):
         t = r.to(DTYPES[narrow]) if narrow and r.dtype == torch.float32 else r
         words.append(tensor_text(t, not written and not narrow and shares(r, case.tensors), defined))
     text = " | ".join(words)
-    text = "{ " + text + " }" if is_list else text
+    if is_list:
+        text = "{ " + text + " }" if text else "{ }"
     for k in [] if written else case.changed(results):
         text += f" | after {k} " + tensor_text(case.tensors[k].to(DTYPES[case.specs[k].dtype]), False, True)
     return ("via f32 " if narrow else "") + text
