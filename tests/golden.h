@@ -40,6 +40,7 @@ typedef struct golden_case {
     size_t ninputs;
     golden_result results[GOLDEN_RESULTS];
     size_t nresults;
+    bool by_reference;   /* no results in the line: the backend ref gives them */
     bool is_list;        /* the results are the entries of one list */
     const char *refusal; /* torch's message where it refused the call, else NULL */
     sh_tensor *lists[GOLDEN_TENSORS];
@@ -55,6 +56,9 @@ bool golden_parse(golden_case *c, const char *line, sh_device device);
 
 /* Sets every element of a contiguous 1-d tensor by a fill, "u(1,-2,2)". Returns what follows it; NULL if none is read. */
 const char *golden_fill(sh_tensor *storage, const char *fill);
+
+/* Sets a row-major tensor by numbers between blanks, as many as it has elements. */
+void golden_read(sh_tensor *t, const char *numbers);
 
 /* Element i in row-major order of a tensor on the host: a float as double, anything else as int64_t. */
 double golden_float_at(const sh_tensor *t, int64_t i);

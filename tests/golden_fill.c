@@ -132,6 +132,17 @@ static const char *fill_values(sh_tensor *t, const char *at) {
     return at;
 }
 
+/* f32 is read as such: going through double would round twice. */
+void golden_read(sh_tensor *t, const char *numbers) {
+    const sh_dtype dtype = sh_tensor_dtype(t);
+    for (int64_t i = 0; i < sh_tensor_numel(t); i++) {
+        const char *start = numbers;
+        number n = read_number(&numbers, dtype);
+        if (dtype == SH_F32) n.f = strtof(start, NULL);
+        store(sh_tensor_data(t), dtype, i, n);
+    }
+}
+
 static const struct {
     const char *opening;
     const char *(*fill)(sh_tensor *t, const char *at);

@@ -249,6 +249,8 @@ static bool read_results(golden_case *c) {
         c->refusal = c->at;
         return true;
     }
+    c->by_reference = accept(c, "ref");
+    if (c->by_reference) return true;
     accept(c, "via f32 ");
     c->is_list = accept(c, "{ ");
     if (c->is_list && accept(c, "}")) return true;

@@ -73,16 +73,6 @@ int64_t golden_int_at(const sh_tensor *t, int64_t i) {
 
 static bool is_float(sh_dtype dtype) { return sh_dtype_kind_of(dtype) == SH_KIND_FLOAT; }
 
-/* A golden float as the number that its dtype holds. */
-static double read_float(sh_dtype dtype, const char **at) {
-    char *end;
-    double value = dtype == SH_F64 ? strtod(*at, &end) : (double)strtof(*at, &end);
-    *at = end;
-    if (dtype == SH_F16) value = sh_f16_to_f32(sh_f32_to_f16((float)value));
-    if (dtype == SH_BF16) value = sh_bf16_to_f32(sh_f32_to_bf16((float)value));
-    return value;
-}
-
 /* The distance to the next number of this dtype away from 0. */
 static double ulp(sh_dtype dtype, double value) {
     static const int digits[] = {[SH_F32] = 24, [SH_F64] = 53, [SH_F16] = 11, [SH_BF16] = 8};
@@ -109,51 +99,46 @@ static const struct tolerance *tolerance_of(const char *op) {
     return &exact;
 }
 
+static bool near(sh_dtype dtype, double got, double expected, const struct tolerance *tolerance,
+                 double scale) {
+    if (isnan(expected) || isnan(got)) return isnan(expected) && isnan(got);
+    if (got == expected) return true;
+    if (isinf(expected) || isinf(got)) return false;
+    const double epsilon = dtype == SH_F64 ? 0x1p-52 : 0x1p-23;
+    const double allowed = tolerance->ulps * ulp(dtype, expected) + tolerance->slack * epsilon * scale;
+    return fabs(got - expected) <= allowed;
+}
+
 /* The size that rounding errors of a whole result are measured by. */
-static double scale_of(const golden_result *r, int64_t n) {
-    const char *at = r->values;
+static double scale_of(const sh_tensor *expected) {
     double largest = 1;
-    for (int64_t i = 0; i < n; i++) {
-        const double value = fabs(read_float(r->spec.dtype, &at));
+    for (int64_t i = 0; i < sh_tensor_numel(expected); i++) {
+        const double value = fabs(golden_float_at(expected, i));
         if (isfinite(value) && value > largest) largest = value;
     }
     return largest;
 }
 
-static bool near(sh_dtype dtype, double got, double expected, const struct tolerance *tolerance,
-                 double scale) {
-    if (isnan(expected) || isnan(got)) return isnan(expected) && isnan(got);
-    if (got == expected) return true;
-    const double epsilon = dtype == SH_F64 ? 0x1p-52 : 0x1p-23;
-    const double allowed = tolerance->ulps * ulp(dtype, expected) + tolerance->slack * epsilon * scale;
-    if (isinf(expected) || isinf(got)) return false;
-    return fabs(got - expected) <= allowed;
-}
-
-static bool compare_floats(const char *op, const golden_result *r, const sh_tensor *got, char *report,
+static bool compare_floats(const char *op, const sh_tensor *expected, const sh_tensor *got, char *report,
                            size_t size) {
-    const char *at = r->values;
-    const int64_t n = sh_tensor_numel(got);
-    const double scale = scale_of(r, n);
-    for (int64_t i = 0; i < n; i++) {
-        const double expected = read_float(r->spec.dtype, &at), value = golden_float_at(got, i);
-        if (near(r->spec.dtype, value, expected, tolerance_of(op), scale)) continue;
+    const sh_dtype dtype = sh_tensor_dtype(got);
+    const double scale = scale_of(expected);
+    for (int64_t i = 0; i < sh_tensor_numel(got); i++) {
+        const double wanted = golden_float_at(expected, i), value = golden_float_at(got, i);
+        if (near(dtype, value, wanted, tolerance_of(op), scale)) continue;
         snprintf(report, size, "element %lld is %.9g, not %.9g (off by %.3g ulp)", (long long)i, value,
-                 expected, fabs(value - expected) / ulp(r->spec.dtype, expected));
+                 wanted, fabs(value - wanted) / ulp(dtype, wanted));
         return false;
     }
     return true;
 }
 
-static bool compare_ints(const golden_result *r, const sh_tensor *got, char *report, size_t size) {
-    const char *at = r->values;
+static bool compare_ints(const sh_tensor *expected, const sh_tensor *got, char *report, size_t size) {
     for (int64_t i = 0; i < sh_tensor_numel(got); i++) {
-        char *end;
-        const int64_t expected = strtoll(at, &end, 10), value = golden_int_at(got, i);
-        at = end;
-        if (value == expected) continue;
+        const int64_t wanted = golden_int_at(expected, i), value = golden_int_at(got, i);
+        if (value == wanted) continue;
         snprintf(report, size, "element %lld is %lld, not %lld", (long long)i, (long long)value,
-                 (long long)expected);
+                 (long long)wanted);
         return false;
     }
     return true;
@@ -181,12 +166,24 @@ static bool compare_spec(const golden_result *r, const sh_tensor *got, char *rep
     return false;
 }
 
-bool golden_compare(const char *op, const golden_result *r, const sh_tensor *got, char *report, size_t size) {
+static bool compare_values(const char *op, const sh_tensor *expected, const sh_tensor *got, char *report,
+                           size_t size) {
+    return is_float(sh_tensor_dtype(got)) ? compare_floats(op, expected, got, report, size)
+                                          : compare_ints(expected, got, report, size);
+}
+
+/* The golden values as a tensor on the host; NULL without memory. */
+static sh_tensor *tensor_of(const golden_result *r) {
+    sh_tensor *t = sh_tensor_new(r->spec.dtype, (sh_ints){r->spec.sizes, (size_t)r->spec.ndim});
+    if (t) golden_read(t, r->values);
+    return t;
+}
+
+static bool compare(const char *op, const golden_result *r, const sh_tensor *got, char *report, size_t size) {
     if (!got) return snprintf(report, size, "there is no result"), false;
     if (!compare_spec(r, got, report, size)) return false;
     if (!r->is_defined || sh_tensor_device(got) != SH_HOST) return true;
-    return is_float(r->spec.dtype) ? compare_floats(op, r, got, report, size)
-                                   : compare_ints(r, got, report, size);
+    return compare_values(op, tensor_of(r), got, report, size);
 }
 
 /* ---- storage ---- */
@@ -294,7 +291,7 @@ static bool check_results(golden_case *c, const sh_value *results, char *report,
     for (size_t k = 0; k < c->nresults; k++) {
         const golden_result *r = &c->results[k];
         const sh_tensor *got = r->after >= 0 ? c->inputs[r->after].view : result_at(c, results, k);
-        if (!golden_compare(c->op, r, got, report, size)) return false;
+        if (!compare(c->op, r, got, report, size)) return false;
         if (c->device == SH_HOST && target < 0 && r->after < 0 && !check_sharing(c, r, got, report, size))
             return false;
         if (c->device == SH_HOST && r->after >= 0) undo_write(c, (size_t)r->after);
@@ -321,11 +318,30 @@ static bool check_refusal(golden_case *c, sh_status status, char *report, size_t
     return c->device != SH_HOST || storages_unchanged(c, report, size);
 }
 
+/* Compares with what `ref` gives for the same arguments. */
+static bool check_reference(golden_case *c, const sh_value *results, char *report, size_t size) {
+    sh_value expected[SH_MAX_RESULTS] = {{0, 0, {0}}};
+    sh_status status = SH_OK;
+    if (c->device != SH_HOST) return true;
+    SH_WITH_BACKEND("ref") status = sh_call_by_name(c->op, c->arguments, c->narguments, expected);
+    if (status < 0) return snprintf(report, size, "ref: %s", sh_error()->message), false;
+    for (size_t k = 0; k < SH_MAX_RESULTS && expected[k].tag == SH_TAG_TENSOR; k++) {
+        const sh_tensor *wanted = expected[k].as.tensor, *got = sh_value_as_tensor(results[k]);
+        golden_result r = {.after = -1};
+        r.spec = (sh_spec){sh_tensor_dtype(wanted), sh_tensor_ndim(wanted), {0}};
+        memcpy(r.spec.sizes, sh_tensor_sizes(wanted), (size_t)r.spec.ndim * sizeof *r.spec.sizes);
+        if (!compare(c->op, &r, got, report, size) || !compare_values(c->op, wanted, got, report, size))
+            return false;
+    }
+    return true;
+}
+
 static bool check_call(golden_case *c, sh_status status, const sh_value *results, char *report, size_t size) {
     if (c->refusal) return check_refusal(c, status, report, size);
     if (status < 0)
         return snprintf(report, size, "error: %s", sh_error() ? sh_error()->message : "none set"), false;
-    return check_results(c, results, report, size);
+    return c->by_reference ? check_reference(c, results, report, size)
+                           : check_results(c, results, report, size);
 }
 
 bool golden_run(golden_case *c, char *report, size_t size) {

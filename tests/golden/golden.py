@@ -18,8 +18,8 @@ tensor of the line once more, the same object; `@k[sizes]{strides}+offset` anoth
 A bare number, [1,2] (integers), 'text', True, None, f32 (a dtype) and {a, b} (tensors) are the other arguments.
 Results: values in row-major order; `?` stands for values that are not defined (empty, random). {strides} on a
 result says that it shares storage with an argument. `via f32` before the results: torch has no kernel for this half
-type, so the inputs were widened and the results rounded. `after k` names tensor k of the line as it is afterwards, where
-the call changes an argument that is not its result."""
+type, so the inputs were widened and the results rounded. `after k` names tensor k of the line as it is afterwards,
+where the call changes an argument that is not its result. `ref` alone: whatever the backend ref gives."""
 
 import functools
 import math

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 
 import cases_create
+import cases_large
 import cases_nn
 import cases_pointwise
 import cases_reduce
@@ -34,6 +35,7 @@ FILES = {
     "normalisation": [cases_nn.normalisation, cases_nn.embedding, cases_nn.padding, cases_nn.dropout],
     "shape": [cases_shape.reshaping, cases_shape.axes, cases_shape.picking, cases_shape.splitting],
     "movement": [cases_shape.joining, cases_shape.copying, cases_shape.by_index],
+    "large": [cases_large.pointwise, cases_large.reducing, cases_large.products, cases_large.images, cases_large.moving],
     "creation": [cases_create.filled, cases_create.ranges, cases_create.alike, cases_create.random],
 }
 
@@ -105,6 +107,10 @@ class Writer:
     def undefined(self, op, *args, **kwargs):
         """The values of the result are not defined, only dtype and shape."""
         self.add(op, args, kwargs, False)
+
+    def by_reference(self, op, *args, **kwargs):
+        """The runner compares with `ref`."""
+        self.lines.append(golden.call_text(op, args, kwargs) + " -> ref")
 
     def add(self, op, args, kwargs, defined):
         line = golden.golden_line(op, function_of(op), args, kwargs, defined)
