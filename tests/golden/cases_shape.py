@@ -111,6 +111,9 @@ def copying(case):
     for shape in [[2, 3], [3], [1], [], [2, 1]]:
         case("copy_", blank("f32", [2, 3]), u("f32", shape)), case("copy_", blank("f32", [3, 2]).transposed(), u("f32", [3, 2])), case("copy_", blank("f32", [2, 3]).stepped(), u("i32", shape))
     case("copy_", blank("f32", [3]), u("f32", [2])), case("copy_", blank("f32", [3]), u("f32", [2, 3])), case("copy_", blank("f32", [0]), u("f32", [1])), case("copy_", blank("f32", [2, 3]).expanded(0), u("f32", [3])), case("copy_", u("f32", [3, 3]), Again(0, [3, 3], [1, 3])), case("copy_", u("f32", [3]), Again(0))
+    for dtype in ALL:
+        case("copy", u(dtype, [2, 3]), u("f32", [3], 0, 5)), case("copy", u("f32", [2, 3]).transposed(), u(dtype, [2, 1], 0, 5))
+    case("copy", u("f32", [3]), u("f32", [2])), case("copy", u("i8", []), u("i64", [])), case("copy", u("f32", [0, 2]), u("f32", [2]))
     case("to", u("f32", [2, 3]).transposed(), torch.float64), case("to", u("f32", [2, 3]).expanded(0), torch.float16), case("to", u("f32", []), torch.int64), case("to", u("f32", [0]), torch.int64), case("to", u("f32", [2, 3]).transposed(), torch.float32)
 
 

@@ -77,13 +77,13 @@ SPECIAL = {
     "norm": lambda x, p=2, dim=None, keepdim=False: torch.norm(x, p, dim, keepdim),
     "batch_norm": batch_norm, "arange": range_of, "embedding": torch.embedding,
 }
-SCHEMA_FORM = {"slice", "relu6", "leaky_relu", "elu", "gelu", "silu", "softplus", "hardsigmoid", "hardswish", "hardtanh"}
+SCHEMA_FORM = {"slice", "copy", "relu6", "leaky_relu", "elu", "gelu", "silu", "softplus", "hardsigmoid", "hardswish", "hardtanh"}
 
 
 def function_of(op):
     """torch's function for an op of ours: torch.X, torch.nn.functional.X, the method, or the op of the schema."""
     name = op.split(".")[0]
-    if name.removesuffix("_") in SCHEMA_FORM:
+    if name.removesuffix("_") in SCHEMA_FORM and name not in METHODS:
         return getattr(torch.ops.aten, name)
     if name in SPECIAL:
         return SPECIAL[name]
