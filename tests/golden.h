@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#include "dispatch/call.h"
+#include "dispatch/byname.h"
 
 enum { GOLDEN_TENSORS = 12, GOLDEN_RESULTS = 12, GOLDEN_INTS = 64, GOLDEN_CHARS = 256 };
 
