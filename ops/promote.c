@@ -47,6 +47,15 @@ const char *sh__shape_text(int ndim, const int64_t *sizes, char *text, size_t si
     return text;
 }
 
+sh_status sh_wrap_dim(const char *op, int64_t dim, int ndim, int *wrapped) {
+    const int n = ndim ? ndim : 1;
+    if (dim < -n || dim >= n)
+        return sh_fail(SH_ERROR_INDEX, "%s: dim is %lld, of a tensor with %d dimensions; expected %d to %d", op, (long long)dim, ndim, -n,
+                       n - 1);
+    *wrapped = (int)(dim < 0 ? dim + n : dim);
+    return SH_OK;
+}
+
 sh_status sh_broadcast(const char *op, int a_ndim, const int64_t *a, int b_ndim, const int64_t *b, int32_t *ndim, int64_t *sizes) {
     const int n = a_ndim > b_ndim ? a_ndim : b_ndim;
     for (int i = 1; i <= n; i++) {
