@@ -2,7 +2,7 @@
 
 import torch
 
-from golden import ALL, DTYPES, u, v
+from golden import ALL, DTYPES, blank, u
 
 INF = float("inf")
 
@@ -65,3 +65,16 @@ def random(case):
     for dtype in ALL:
         case.undefined("randint", 0, 2, [3], dtype=DTYPES[dtype])
     case.undefined("randint", 0, 300, [3], dtype=torch.uint8)
+
+
+def out(case):
+    for op, args in [("zeros", ([3],)), ("ones", ([3],)), ("full", ([3], 2.5)), ("linspace", (0, 1, 3))]:
+        outs_of(case, op, *args)
+    for op, args in [("rand", ([3],)), ("randn", ([3],)), ("empty", ([3],)), ("randint", (0, 9, [3]))]:
+        outs_of(case.undefined, op, *args)
+    case("arange", end=3, out=blank("f32", [3])), case("arange", end=3, out=blank("i64", [3])), case("arange", end=3, out=blank("i32", [3]).stepped())
+    case("eye", 2, out=blank("f32", [2, 2])), case("eye", 2, 3, out=blank("i32", [2, 3]).transposed())
+
+
+def outs_of(case, op, *args):
+    case(op, *args, out=blank("f32", [3])), case(op, *args, out=blank("f64", [3])), case(op, *args, out=blank("f32", [3]).stepped()), case(op, *args, out=blank("f32", [3]), dtype=torch.float64)

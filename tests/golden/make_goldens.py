@@ -36,7 +36,7 @@ FILES = {
     "shape": [cases_shape.reshaping, cases_shape.axes, cases_shape.picking, cases_shape.splitting],
     "movement": [cases_shape.joining, cases_shape.copying, cases_shape.by_index],
     "large": [cases_large.pointwise, cases_large.reducing, cases_large.products, cases_large.images, cases_large.moving],
-    "creation": [cases_create.filled, cases_create.ranges, cases_create.alike, cases_create.random],
+    "creation": [cases_create.filled, cases_create.ranges, cases_create.alike, cases_create.random, cases_create.out],
 }
 
 
@@ -63,8 +63,8 @@ def batch_norm(x, weight=None, bias=None, running_mean=None, running_var=None, t
     return torch.batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps, False)
 
 
-def range_of(end, start=0, step=1, dtype=None):
-    return torch.arange(start, end, step, dtype=dtype)
+def range_of(end, start=0, step=1, **rest):
+    return torch.arange(start, end, step, **rest)
 
 
 METHODS = ["view", "reshape", "expand", "contiguous", "copy_", "to"]
