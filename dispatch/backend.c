@@ -86,23 +86,17 @@ sh_status sh_backend_set_default(const char *name) {
     return SH_OK;
 }
 
-void sh__backend_gate(sh_thread *thread) {
-    uint32_t chosen = 0;
-    for (int i = 0; i < SH_MAX_DEVICES; i++) chosen |= thread->backend[i];
-    thread->gate = chosen ? thread->gate | SH_GATE_BACKEND : thread->gate & ~(uint32_t)SH_GATE_BACKEND;
-}
-
 sh_backend_guard sh_backend_enter(const char *name) {
     sh_thread *thread = &sh__thread;
     sh_backend_guard guard = {0, 0, 0};
     const int found = sh__error_pending() ? -1 : find_or_fail(name);
     if (found < 0) return guard;
     guard.device = (int8_t)backends[found].device;
-    guard.outer = (int8_t)thread->backend[guard.device];
+    guard.outer = (int8_t)thread->state.backend[guard.device];
     guard.open = 1;
-    thread->backend[guard.device] = (uint8_t)(found + 1);
-    thread->balance++;
-    sh__backend_gate(thread);
+    thread->state.backend[guard.device] = (uint8_t)(found + 1);
+    thread->state.balance++;
+    sh__gate_update(thread);
     return guard;
 }
 
@@ -110,7 +104,7 @@ void sh_backend_leave(sh_backend_guard *guard) {
     sh_thread *thread = &sh__thread;
     if (!guard->open) return;
     guard->open = 0;
-    thread->backend[guard->device] = (uint8_t)guard->outer;
-    thread->balance--;
-    sh__backend_gate(thread);
+    thread->state.backend[guard->device] = (uint8_t)guard->outer;
+    thread->state.balance--;
+    sh__gate_update(thread);
 }

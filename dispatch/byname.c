@@ -87,56 +87,10 @@ sh_status sh_call_by_name(const char *name, const sh_argument *arguments, size_t
     binding b = {.call = &call, .variant = variant};
     SH_TRY(bind_all(&b, arguments, n));
     if (b.variant == SH_INPLACE) call.target = sh_value_as_tensor(args[0]);
-    return sh__call_results(op, b.variant, call.target, args, results, __builtin_return_address(0));
+    return sh__call_results(op, b.variant, call.target, args, results, -1, __builtin_return_address(0));
 }
 
 sh_tensor *sh__call_op(const char *name, const sh_argument *arguments, size_t n) {
     sh_value results[SH_MAX_RESULTS];
     return sh_call_by_name(name, arguments, n, results) < 0 ? NULL : sh_value_as_tensor(results[0]);
-}
-
-/* ---- from typed functions ---- */
-
-static sh_status check_args(const sh_call *call) {
-    for (uint32_t i = 0; i < call->nargs; i++) {
-        const sh_param *param = &call->schema->params[i];
-        const sh_value v = call->args[i];
-        if (v.tag == SH_TAG_NONE && !param->optional)
-            return sh_fail(SH_ERROR_NULL, "%s: argument %s is NULL", call->op->name, param->name);
-        for (uint32_t k = 0; v.tag == SH_TAG_TENSORS && k < v.count; k++)
-            if (!v.as.tensors[k]) return sh_fail(SH_ERROR_NULL, "%s: %s[%u] is NULL", call->op->name, param->name, k);
-    }
-    return SH_OK;
-}
-
-sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, sh_value *results,
-                           const void *site) {
-    if (sh__error_pending()) return sh_error()->code;
-    sh_call call;
-    call.op = op;
-    call.schema = sh_op_schema(op);
-    call.args = args;
-    call.target = target;
-    call.nargs = call.schema->nparams;
-    call.nresults = call.schema->nreturns;
-    call.variant = (uint8_t)variant;
-    call.site = site;
-    sh_status status = check_args(&call);
-    if (status >= 0) status = sh__dispatch(&call);
-    if (status < 0) {
-        sh__error_at(op->name, NULL, NULL);
-        return status;
-    }
-    memcpy(results, call.results, call.nresults * sizeof *results);
-    return SH_OK;
-}
-
-sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, const void *site) {
-    sh_value results[SH_MAX_RESULTS];
-    return sh__call_results(op, variant, target, args, results, site) < 0 ? NULL : results[0].as.tensor;
-}
-
-sh_list *sh__call_list(const sh_op *op, sh_value *args, const void *site) {
-    sh_value results[SH_MAX_RESULTS];
-    return sh__call_results(op, SH_FUNCTIONAL, NULL, args, results, site) < 0 ? NULL : sh__list_of(results[0]);
 }

@@ -58,18 +58,18 @@ uint64_t sh_call_number(const sh_call *call) {
 
 /* ---- what edits bring ---- */
 
-struct sh_held {
-    sh_held *next;
+typedef struct sh_held {
+    struct sh_held *next;
     sh_tensor *tensor; /* a reference, or NULL when bytes follow */
     char bytes[];
-};
+} sh_held;
 
 static sh_held *hold(sh_call *call, size_t bytes) {
     sh_held *held = sh__alloc(sizeof *held + bytes);
     if (!held) return NULL;
     held->tensor = NULL;
-    held->next = call->held;
-    call->held = held;
+    held->next = call->frame->held;
+    call->frame->held = held;
     return held;
 }
 
@@ -112,9 +112,9 @@ sh_status sh__call_hold(sh_call *call, sh_value *value) {
     }
 }
 
-void sh__call_drop(sh_call *call) {
-    for (sh_held *held; (held = call->held);) {
-        call->held = held->next;
+void sh__held_drop(sh_frame *frame) {
+    for (sh_held *held; (held = frame->held);) {
+        frame->held = held->next;
         sh_release(held->tensor);
         sh__free(held);
     }
@@ -177,6 +177,8 @@ sh_status sh_call_set_arg(sh_call *call, uint32_t i, sh_value value) {
     SH_TRY(sh__check_arg(call, &call->schema->params[i], &value, &local));
     SH_TRY(sh__call_hold(call, &local));
     call->args[i] = local;
+    call->scanned = 0;
+    call->edits++;
     if (i == 0 && call->variant == SH_INPLACE) call->target = local.as.tensor;
     return SH_OK;
 }
@@ -203,13 +205,15 @@ sh_status sh__check_result(const sh_call *call, uint32_t i, sh_value value) {
 static sh_status check_answer(const sh_call *call, uint32_t i, const sh_tensor *t) {
     sh_spec specs[SH_MAX_RESULTS];
     if (!call->op->infer || call->in_kernel) return SH_OK;
+    for (uint32_t k = 0; k < call->nresults; k++) specs[k].like = NULL;
     if (call->op->infer(call->args, specs, call->op->infer_user) < 0) {
         sh_clear_error();
         return SH_OK;
     }
-    if (t->dtype == specs[i].dtype) return SH_OK;
+    const sh_dtype expected = specs[i].like ? (sh_dtype)specs[i].like->dtype : specs[i].dtype;
+    if (t->dtype == expected) return SH_OK;
     return sh_fail(SH_ERROR_RESULT, "%s: mode %s set a result of %s, expected %s", call->op->name, running_mode(call),
-                   sh_dtype_name((sh_dtype)t->dtype), sh_dtype_name(specs[i].dtype));
+                   sh_dtype_name((sh_dtype)t->dtype), sh_dtype_name(expected));
 }
 
 /* The list of a value as an owned list object of its own. */

@@ -27,74 +27,103 @@ bool sh__entry_wants(const sh_entry *entry, uint32_t family) {
     return false;
 }
 
-/* Puts the thread back to what it was when the frame's chain began. */
-static void restore(sh_thread *thread, sh_thread_cold *cold, const sh_frame *frame) {
-    memcpy(thread->top, frame->top, sizeof thread->top);
-    memcpy(thread->backend, frame->backend, sizeof thread->backend);
-    thread->switches = frame->switches;
-    thread->skip = frame->skip;
-    thread->balance = frame->balance;
-    thread->floor = frame->floor;
-    thread->scope_mark = frame->scope_mark;
-    thread->scope_escaped = frame->scope_escaped;
-    cold->switches_open = frame->switches_open;
-    cold->nnames = frame->names;
-    cold->path[frame->names ? cold->names[frame->names - 1].length : 0] = 0;
+/* What callbacks pushed is dropped; the stack is again what the frame's chain runs on. */
+static void put_stack_back(sh_thread *thread, sh_frame *frame) {
+    if (SH_LIKELY(!frame->moved)) return;
+    for (int p = 0; p < SH_POS_COUNT; p += 2) {
+        sh__entry_release(thread->top[p]);
+        thread->top[p] = frame->top[p];
+    }
+    for (int p = 1; p < SH_POS_COUNT; p += 2) thread->top[p] = frame->top[p];
+    thread->live = frame->live;
+    frame->moved = false;
 }
 
-static void gate_update(sh_thread *thread, const sh_thread_cold *cold) {
+/* A callback is about to push or pop: from now on the thread's stack is what that callback sees. */
+void sh__stack_move(sh_thread *thread) {
+    sh_frame *frame = &thread->cold->frames[thread->depth - 1];
+    if (frame->moved) return;
+    memcpy(frame->top, thread->top, sizeof frame->top);
+    frame->live = thread->live;
+    frame->moved = true;
+    for (uint32_t p = 0; p < SH_POS_COUNT; p++) {
+        if (p < thread->state.start) thread->top[p] = NULL;
+        else if (p == thread->state.start) thread->top[p] = thread->state.start_entry;
+        if (p % 2 == 0) sh__entry_keep(thread->top[p]);
+        if (!thread->top[p]) thread->live &= ~(1u << p);
+    }
+    thread->state.start = 0;
+    thread->state.start_entry = thread->top[0];
+}
+
+/* Puts the thread back to what it was when the frame's chain began. */
+static void restore(sh_thread *thread, sh_frame *frame) {
+    put_stack_back(thread, frame);
+    thread->state = frame->state;
+    thread->skip = frame->skip;
+    sh__names_truncate(thread->cold, frame->state.names);
+    sh__gate_update(thread);
+}
+
+void sh__gate_update(sh_thread *thread) {
     uint32_t gate = thread->gate & (uint32_t)(SH_GATE_ERROR | SH_GATE_FAULT);
     if (thread->depth) gate |= SH_GATE_ACTIVE;
-    if (cold->switches_open) gate |= SH_GATE_SWITCH;
+    if (thread->state.switches_open) gate |= SH_GATE_SWITCH;
     for (int i = 0; i < SH_MAX_DEVICES; i++)
-        if (thread->backend[i]) gate |= SH_GATE_BACKEND;
+        if (thread->state.backend[i]) gate |= SH_GATE_BACKEND;
     thread->gate = gate;
 }
 
+/* The last chain of this thread is over: the global modes are out of sight again. */
+static void end_of_chains(sh_thread *thread) {
+    thread->gate &= ~(uint32_t)SH_GATE_ACTIVE;
+    if (SH_UNLIKELY(thread->live & SH_POS_GLOBAL)) sh__globals_release(thread);
+}
+
 void sh__recover(sh_thread *thread, uintptr_t stack_address) {
-    sh_thread_cold *cold = thread->cold;
-    const uint32_t depth = thread->depth;
-    while (thread->depth && cold->frames[thread->depth - 1].stack_address <= stack_address) thread->depth--;
-    if (thread->depth == depth) return;
-    restore(thread, cold, &cold->frames[thread->depth]);
-    if (!thread->depth) {
-        sh__globals_unpin(cold);
-        for (int i = 1; i < SH_POS_COUNT; i += 2) thread->top[i] = NULL;
+    sh_frame *frames = thread->cold->frames;
+    while (thread->depth && frames[thread->depth - 1].stack_address <= stack_address) {
+        sh_frame *frame = &frames[--thread->depth];
+        sh__held_drop(frame);
+        restore(thread, frame);
+        if (!thread->depth) end_of_chains(thread);
     }
-    gate_update(thread, cold);
 }
 
 /* ---- one callback ---- */
 
-/* The callback left something open: says what, puts it back. */
+/* The callback left something open, or ended what it had not opened: all is put back. */
 static sh_status unbalanced(sh_call *call, const sh_entry *entry, uint32_t balance) {
     sh_thread *thread = call->thread;
-    const bool more = thread->balance > balance;
-    const sh_frame *frame = call->frame;
-    sh_entry *const below = entry->below;
-    restore(thread, thread->cold, frame);
-    gate_update(thread, thread->cold);
-    for (uint32_t i = 0; i < call->position; i++) thread->top[i] = NULL;
-    thread->top[call->position] = below;
+    const bool more = thread->state.balance > balance;
+    restore(thread, call->frame);
     return sh_fail(SH_ERROR_MODE, "mode %s returned from %s with a mode, scope, switch or name %s", entry->mode->name,
                    sh_call_name(call), more ? "still open that it opened" : "ended that it did not open");
 }
 
-static sh_status after_callback(sh_call *call, const sh_entry *entry, sh_status status, uint32_t balance) {
+/* SH_PASS: go on below. SH_OK: there is a result. Otherwise an error. */
+static sh_status verdict(const sh_call *call, const sh_entry *entry, sh_status status) {
+    if (status < 0 || sh__error_pending()) return sh__error_ensure(status);
+    if (call->has_result) return SH_OK;
+    if (status == SH_PASS) return SH_PASS;
+    if (status == SH_OK)
+        return sh_fail(SH_ERROR_RESULT, "mode %s returned SH_OK for %s without a result", entry->mode->name, sh_call_name(call));
+    return sh_fail(SH_ERROR_MODE, "mode %s returned %d for %s: expected SH_PASS, SH_OK or an error", entry->mode->name, (int)status,
+                   sh_call_name(call));
+}
+
+/* What follows a callback that did more than look: results to sort out, pushes, imbalance, an error. */
+static sh_status after_callback(sh_call *call, const sh_entry *entry, sh_status status, uint32_t balance, uint32_t nitems) {
     sh_thread *thread = call->thread;
-    if (SH_UNLIKELY(thread->balance != balance || thread->scope_mark != call->frame->scope_mark)) {
-        if (status >= 0 && !sh__error_pending()) return unbalanced(call, entry, balance);
-        restore(thread, thread->cold, call->frame);
-        gate_update(thread, thread->cold);
+    status = verdict(call, entry, status);
+    if (thread->state.balance != balance) {
+        const sh_status found = unbalanced(call, entry, balance);
+        status = status < 0 ? status : found;
     }
-    if (SH_UNLIKELY(status < 0 || sh__error_pending())) return sh__error_ensure(status);
-    if (status == SH_OK && !call->has_result)
-        return sh_fail(SH_ERROR_RESULT, "mode %s returned SH_OK for %s without a result", entry->mode->name,
-                       sh_call_name(call));
-    if (status != SH_OK && status != SH_PASS)
-        return sh_fail(SH_ERROR_MODE, "mode %s returned %d for %s: expected SH_PASS, SH_OK or an error", entry->mode->name,
-                       (int)status, sh_call_name(call));
-    return call->has_result ? SH_OK : SH_PASS;
+    put_stack_back(thread, call->frame);
+    sh__scope_release(nitems, call->results, call->has_result && status >= 0 ? call->nresults : 0);
+    if (status < 0) sh__error_at(sh_call_name(call), "mode", entry->mode->name);
+    return status;
 }
 
 static sh_status timed(sh_mode *mode, sh_callback callback, sh_call *call) {
@@ -109,185 +138,260 @@ static sh_status timed(sh_mode *mode, sh_callback callback, sh_call *call) {
 }
 
 /* A mode that only one thread has ever pushed needs no locked instruction. */
-static void count_call(sh_mode *mode) {
+static inline void count_call(sh_mode *mode) {
     if (SH_UNLIKELY(atomic_load_explicit(&mode->shared, memory_order_relaxed)))
         atomic_fetch_add_explicit(&mode->calls, 1, memory_order_relaxed);
     else
-        atomic_store_explicit(&mode->calls, atomic_load_explicit(&mode->calls, memory_order_relaxed) + 1,
-                              memory_order_relaxed);
+        atomic_store_explicit(&mode->calls, atomic_load_explicit(&mode->calls, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
 /* SH_PASS: go on below. SH_OK: answered. Otherwise an error. */
-static sh_status invoke(sh_call *call, uint32_t position, sh_entry *entry) {
-    sh_thread *thread = call->thread;
-    const uint32_t mark = thread->nitems, balance = thread->balance, skip = thread->skip;
-    const uint64_t floor = thread->floor;
-    thread->top[position] = entry->below;
+static inline sh_status invoke(sh_call *call, sh_thread *thread, uint32_t position, sh_entry *entry) {
+    thread->state.start = position;
+    thread->state.start_entry = entry->below;
     call->at = entry;
     call->position = (uint8_t)position;
-    thread->floor = thread->sequence;
     if (entry->flags & SH_ENTRY_WATCHING) thread->skip = SH_ENTRY_CAPTURE;
-    thread->cold->innermost = entry->mode;
     count_call(entry->mode);
-    sh_status status = SH_UNLIKELY(atomic_load_explicit(&timing, memory_order_relaxed))
-                           ? timed(entry->mode, entry->callback, call)
-                           : entry->callback(entry->mode, call);
-    status = after_callback(call, entry, status, balance);
-    thread->skip = skip;
-    thread->floor = floor;
+    const uint32_t balance = thread->state.balance, nitems = thread->nitems;
+    sh_status status = SH_UNLIKELY(atomic_load_explicit(&timing, memory_order_relaxed)) ? timed(entry->mode, entry->callback, call)
+                                                                                       : entry->callback(entry->mode, call);
+    const uint32_t trace = (thread->state.balance ^ balance) | (thread->nitems ^ nitems) | call->frame->moved |
+                           (thread->gate & SH_GATE_ERROR) | call->has_result | ((uint32_t)status ^ SH_PASS);
+    if (SH_UNLIKELY(trace)) status = after_callback(call, entry, status, balance, nitems);
+    if (entry->flags & SH_ENTRY_WATCHING) thread->skip = call->frame->skip;
     call->at = NULL;
-    if (SH_UNLIKELY(thread->nitems != mark))
-        sh__scope_release(mark, call->results, call->has_result && status >= 0 ? call->nresults : 0);
-    if (SH_UNLIKELY(status < 0)) sh__error_at(sh_call_name(call), "mode", entry->mode->name);
     return status;
 }
 
 /* ---- the walk ---- */
 
+static sh_entry *const *tops_of(const sh_call *call) { return call->frame->moved ? call->frame->top : call->thread->top; }
+
 static bool splits(const sh_call *call) {
+    sh_entry *const *top = tops_of(call);
     for (int i = SH_POS_DISPATCH; i < SH_POS_COUNT; i++)
-        if (call->frame->top[i] && (call->frame->top[i]->all_flags & SH_ENTRY_SPLITS)) return true;
+        if (top[i] && (top[i]->all_flags & SH_ENTRY_SPLITS)) return true;
     return false;
 }
 
 /* A composite kernel: its ops start at dispatch level, its leftovers die with it. */
 static sh_status run_composite(sh_call *call, const sh_slot *slot) {
     sh_thread *thread = call->thread;
-    const uint32_t mark = thread->nitems;
-    memset(thread->top, 0, SH_POS_DISPATCH * sizeof *thread->top);
-    thread->switches |= SH_OFF_OVERRIDES;
-    sh_status status = sh__run_slot(call, slot, SH_HOST);
-    thread->switches = call->frame->switches;
+    const uint32_t mark = thread->nitems, switches = thread->state.switches;
+    thread->state.start = SH_POS_DISPATCH;
+    thread->state.start_entry = tops_of(call)[SH_POS_DISPATCH];
+    thread->state.switches |= SH_OFF_OVERRIDES;
+    const sh_status status = sh__run_slot(call, slot);
+    thread->state.switches = switches;
     sh__scope_release(mark, call->results, status >= 0 ? call->nresults : 0);
     return status;
 }
 
-static sh_status override_or_composite(sh_call *call) {
-    sh_thread *thread = call->thread;
-    if (!(thread->switches & (SH_OFF_OVERRIDES | SH_OFF_ALL))) {
+/* Between the levels: tensor overrides, then the split of a composite. SH_PASS: go on to dispatch level. */
+static inline sh_status override_or_composite(sh_call *call) {
+    if (SH_UNLIKELY(!call->scanned)) SH_TRY(sh__call_scan(call));
+    if (SH_UNLIKELY(call->special) && !(call->thread->state.switches & (SH_OFF_OVERRIDES | SH_OFF_ALL))) {
         const sh_status status = sh__run_override(call);
         if (status != SH_PASS) return status;
     }
-    if (!(call->op->tags & SH_OP_COMPOSITE)) return SH_PASS;
-    const int device = sh__call_device(call);
-    if (device < 0) return SH_ERROR_DEVICE;
-    const sh_slot *slot = splits(call) ? sh__composite_slot(call->op) : sh__slot_find(call, device);
+    if (SH_LIKELY(!(call->op->tags & SH_OP_COMPOSITE))) return SH_PASS;
+    const sh_slot *slot = splits(call) ? sh__composite_slot(call->op) : sh__slot_find(call);
     if (!slot) return sh__error_ensure(SH_ERROR_KERNEL);
     return slot->composite ? run_composite(call, slot) : SH_PASS;
 }
 
-sh_status sh__chain_from(sh_call *call, uint32_t position, sh_entry *entry) {
+static bool passes_by(const sh_thread *thread, const sh_entry *entry, uint32_t family) {
+    if (entry->flags & thread->skip) return true;
+    if ((thread->gate & SH_GATE_SWITCH) && sh__mode_is_off(thread, entry->mode)) return true;
+    return !sh__entry_wants(entry, family);
+}
+
+/* Everything from `entry` at `position` down. Two rounds: function level up to overrides and composites, then
+ * dispatch level up to the kernel. */
+static sh_status walk(sh_call *call, uint32_t position, sh_entry *entry) {
     sh_thread *thread = call->thread;
+    sh_status status;
     for (;;) {
         for (; entry; entry = entry->below) {
-            if (!sh__entry_wants(entry, call->op->family) || (entry->flags & thread->skip)) continue;
-            if (SH_UNLIKELY(thread->gate & SH_GATE_SWITCH) && sh__mode_is_off(thread->cold, entry->mode)) continue;
-            const sh_status status = invoke(call, position, entry);
-            if (status != SH_PASS) return status;
+            const uint32_t family = call->op->family;
+            if (!(entry->wants[family / 64 % SH_FAMILY_WORDS] >> family % 64 & 1)) continue;
+            if (SH_UNLIKELY((entry->flags & (thread->skip | SH_ENTRY_INEXACT)) | (thread->gate & SH_GATE_SWITCH)) &&
+                passes_by(thread, entry, family))
+                continue;
+            if ((status = invoke(call, thread, position, entry)) != SH_PASS) return status;
         }
-        thread->top[position++] = NULL;
-        if (position == SH_POS_DISPATCH) {
-            const sh_status status = override_or_composite(call);
-            if (status != SH_PASS) return status;
-        }
-        if (position == SH_POS_COUNT) return sh__run_kernel(call);
-        entry = call->frame->top[position];
+        const uint32_t later = thread->live >> position >> 1;
+        const uint32_t next = later ? position + 1 + (uint32_t)__builtin_ctz(later) : SH_POS_COUNT;
+        if (position < SH_POS_DISPATCH && next >= SH_POS_DISPATCH)
+            if ((status = override_or_composite(call)) != SH_PASS) return status;
+        if (next == SH_POS_COUNT) return sh__run_kernel(call);
+        position = next;
+        entry = thread->top[position];
     }
 }
 
 /* With everything off there is nothing to walk, but composites still choose their kernel. */
 static sh_status chain_off(sh_call *call) {
-    memset(call->thread->top, 0, sizeof call->thread->top);
-    memset(call->frame->top, 0, sizeof call->frame->top);
     const sh_status status = override_or_composite(call);
     return status == SH_PASS ? sh__run_kernel(call) : status;
 }
 
+/* ---- sh_next ---- */
+
+/* The chain goes on below a callback that has pushed: on the chain's own stack, then back to the callback's. */
+static sh_status walk_moved(sh_call *call, uint32_t position, sh_entry *entry) {
+    sh_thread *thread = call->thread;
+    sh_frame *frame = call->frame;
+    sh_entry *seen[SH_POS_COUNT];
+    const uint32_t live = thread->live;
+    memcpy(seen, thread->top, sizeof seen);
+    memcpy(thread->top, frame->top, sizeof seen);
+    thread->live = frame->live;
+    frame->moved = false;
+    const sh_status status = walk(call, position, entry);
+    memcpy(thread->top, seen, sizeof seen);
+    thread->live = live;
+    frame->moved = true;
+    return status;
+}
+
 sh_status sh_next(sh_call *call) {
     sh_entry *entry = call->at;
-    if (!entry) return sh_fail(SH_ERROR_MODE, "sh_next: no mode's callback is running this call");
+    if (SH_UNLIKELY(!entry)) return sh_fail(SH_ERROR_MODE, "sh_next: no mode's callback is running this call");
+    if (SH_UNLIKELY(sh__error_pending())) return sh_error()->code;
     sh_thread *thread = call->thread;
     const sh_op *op = call->op;
     const sh_schema *schema = call->schema;
     sh_tensor *target = call->target;
-    const uint8_t nargs = call->nargs, position = call->position;
-    const uint32_t skip = thread->skip;
-    const uint64_t floor = thread->floor;
-    sh_entry *top[SH_POS_COUNT];
+    sh_entry *start_entry = thread->state.start_entry;
+    const uint32_t start = thread->state.start, skip = thread->skip;
+    const uint8_t nargs = call->nargs, position = call->position, edits = call->edits;
     sh_value args[SH_MAX_ARGS];
-    memcpy(top, thread->top, sizeof top);
-    memcpy(args, call->args, nargs * sizeof *args);
+    for (uint32_t i = 0; i < nargs; i++) args[i] = call->args[i];
     thread->skip = call->frame->skip;
     call->has_result = 0;
-    const sh_status status = sh__chain_from(call, position, entry->below);
-    memcpy(call->args, args, nargs * sizeof *args);
-    memcpy(thread->top, top, sizeof top);
+    const sh_status status =
+        SH_UNLIKELY(call->frame->moved) ? walk_moved(call, position, entry->below) : walk(call, position, entry->below);
+    if (SH_UNLIKELY(call->edits != edits)) {
+        for (uint32_t i = 0; i < nargs; i++) call->args[i] = args[i];
+        call->op = op;
+        call->schema = schema;
+        call->nargs = nargs;
+        call->target = target;
+        call->scanned = 0;
+    }
     thread->skip = skip;
-    thread->floor = floor;
-    call->op = op;
-    call->schema = schema;
-    call->nargs = nargs;
-    call->target = target;
+    thread->state.start = start;
+    thread->state.start_entry = start_entry;
     call->at = entry;
     call->position = position;
-    if (status < 0) return status;
-    call->has_result = 1;
-    return SH_OK;
+    return status < 0 ? status : SH_OK;
 }
 
 /* ---- entry and exit of a chain ---- */
 
-static sh_status enter(sh_call *call, sh_thread *thread, sh_thread_cold *cold) {
-    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+static sh_status too_deep(const sh_call *call, const sh_thread *thread) {
+    const sh_call *outer = thread->cold->frames[thread->depth - 1].call;
+    return sh_fail(SH_ERROR_NESTING, "%s: calls nest deeper than %d%s%s", call->op->name, SH_MAX_NESTING,
+                   outer->at ? ", inside mode " : "", outer->at ? outer->at->mode->name : "");
+}
+
+/* The ordinary case needs none of this: an outer chain, global modes. */
+static sh_status enter_slow(sh_call *call, sh_thread *thread, uintptr_t here) {
     if (thread->depth) sh__recover(thread, here);
-    if (thread->depth >= SH_MAX_NESTING)
-        return sh_fail(SH_ERROR_NESTING, "%s: calls nest deeper than %d%s%s", call->op->name, SH_MAX_NESTING,
-                       cold->innermost ? ", inside mode " : "", cold->innermost ? cold->innermost->name : "");
-    sh_frame *frame = &cold->frames[thread->depth];
-    if (!thread->depth) {
-        sh__globals_pin(cold, thread->top);
-        thread->op_number++;
-    }
-    frame->stack_address = here;
-    memcpy(frame->top, thread->top, sizeof frame->top);
-    memcpy(frame->backend, thread->backend, sizeof frame->backend);
-    frame->switches = thread->switches;
-    frame->skip = thread->skip;
-    frame->balance = thread->balance;
-    frame->floor = thread->floor;
-    frame->scope_mark = thread->scope_mark;
-    frame->scope_escaped = thread->scope_escaped;
-    frame->switches_open = cold->switches_open;
-    frame->names = cold->nnames;
-    call->frame = frame;
-    call->thread = thread;
-    call->depth = thread->depth++;
-    thread->gate |= SH_GATE_ACTIVE;
+    if (thread->depth >= SH_MAX_NESTING) return too_deep(call, thread);
+    if (!thread->depth && sh__globals_any()) sh__globals_pin(thread);
     return SH_OK;
 }
 
-static void leave(sh_call *call, sh_thread *thread, sh_thread_cold *cold) {
-    memcpy(thread->top, call->frame->top, sizeof thread->top);
+static sh_status chain(sh_call *call, sh_thread *thread) {
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (SH_UNLIKELY(thread->depth || sh__globals_any())) SH_TRY(enter_slow(call, thread, here));
+    sh_frame *frame = &thread->cold->frames[thread->depth];
+    if (!thread->depth) {
+        thread->gate |= SH_GATE_ACTIVE;
+        thread->op_number++;
+        thread->state.start_entry = thread->top[0];
+    }
+    frame->state = thread->state;
+    frame->stack_address = here;
+    frame->call = call;
+    frame->held = NULL;
+    frame->skip = thread->skip;
+    frame->moved = false;
+    call->frame = frame;
+    call->thread = thread;
+    call->depth = thread->depth++;
+    thread->state.floor = thread->sequence;
+    const sh_status status = SH_UNLIKELY(thread->state.switches & SH_OFF_ALL)
+                                 ? chain_off(call)
+                                 : walk(call, thread->state.start, thread->state.start_entry);
+    if (SH_UNLIKELY(frame->held != NULL)) sh__held_drop(frame);
+    put_stack_back(thread, frame);
+    thread->state.start = frame->state.start;
+    thread->state.start_entry = frame->state.start_entry;
+    thread->state.floor = frame->state.floor;
     thread->depth = call->depth;
-    if (thread->depth) return;
-    thread->gate &= ~(uint32_t)SH_GATE_ACTIVE;
-    for (int i = 1; i < SH_POS_COUNT; i += 2) thread->top[i] = NULL;
-    sh__globals_unpin(cold);
+    if (!thread->depth) end_of_chains(thread);
+    return status;
 }
 
-sh_status sh__dispatch(sh_call *call) {
+static sh_status null_argument(const sh_call *call, uint32_t i) {
+    return sh_fail(SH_ERROR_NULL, "%s: argument %s is NULL", call->op->name, call->schema->params[i].name);
+}
+
+static sh_status check_args(const sh_call *call) {
+    for (uint32_t i = 0; i < call->nargs; i++) {
+        const sh_value *v = &call->args[i];
+        if (v->tag == SH_TAG_NONE && !call->schema->params[i].optional) return null_argument(call, i);
+        if (v->tag != SH_TAG_TENSORS || call->schema->params[i].holes) continue;
+        for (uint32_t k = 0; k < v->count; k++)
+            if (!v->as.tensors[k]) return null_argument(call, i);
+    }
+    return SH_OK;
+}
+
+/* Fills the record and runs the chain. `device` >= 0: the caller has looked at the arguments, none is NULL, a list or
+ * special, all tensors are on that device. */
+static inline sh_status run(sh_call *call, const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device,
+                            const void *site) {
     sh_thread *thread = &sh__thread;
-    sh_thread_cold *cold = sh__cold();
-    if (!cold || sh__error_pending()) return sh_error()->code;
-    SH_TRY(enter(call, thread, cold));
+    if (SH_UNLIKELY(thread->gate & SH_GATE_ERROR)) return sh_error()->code;
+    const sh_schema *schema = sh_op_schema(op);
+    if (SH_UNLIKELY(!schema)) return sh_fail(SH_ERROR_OP, "op %s is not defined any more", op->name);
+    call->op = op;
+    call->schema = schema;
+    call->args = args;
+    call->target = target;
+    call->nargs = schema->nparams;
+    call->nresults = schema->nreturns;
+    call->variant = (uint8_t)variant;
+    call->has_result = call->in_kernel = call->special = call->edits = 0;
+    call->scanned = device >= 0;
+    call->device = device;
     call->at = NULL;
-    call->in_kernel = 0;
-    call->has_result = 0;
-    call->held = NULL;
-    const sh_status status = SH_UNLIKELY(thread->switches & SH_OFF_ALL) ? chain_off(call)
-                                                                       : sh__chain_from(call, 0, call->frame->top[0]);
-    if (SH_UNLIKELY(call->held != NULL)) sh__call_drop(call);
-    leave(call, thread, cold);
-    if (SH_UNLIKELY(status < 0)) sh__error_at(call->op->name, NULL, NULL);
+    call->site = site;
+    sh_status status = device >= 0 ? SH_OK : check_args(call);
+    if (SH_LIKELY(status >= 0)) status = SH_LIKELY(thread->cold || sh__cold()) ? chain(call, thread) : SH_ERROR_MEMORY;
+    if (SH_UNLIKELY(status < 0)) sh__error_at(op->name, NULL, NULL);
     return status;
+}
+
+sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, sh_value *results, int device,
+                           const void *site) {
+    sh_call call;
+    SH_TRY(run(&call, op, variant, target, args, device, site));
+    memcpy(results, call.results, call.nresults * sizeof *results);
+    return SH_OK;
+}
+
+sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device, const void *site) {
+    sh_call call;
+    return SH_LIKELY(run(&call, op, variant, target, args, device, site) >= 0) ? call.results[0].as.tensor : NULL;
+}
+
+sh_list *sh__call_list(const sh_op *op, sh_value *args, const void *site) {
+    sh_call call;
+    return run(&call, op, SH_FUNCTIONAL, NULL, args, -1, site) >= 0 ? sh__list_of(call.results[0]) : NULL;
 }

@@ -55,8 +55,7 @@ struct sh_mode {
     char name[64];
 };
 
-/* What an edit brought that must live until the chain ends. */
-typedef struct sh_held sh_held;
+enum { SH_POS_GLOBAL = 0x2aa }; /* the odd positions */
 
 struct sh_call {
     const sh_op *op;
@@ -66,37 +65,41 @@ struct sh_call {
     uint8_t nargs, nresults, variant, has_result;
     uint8_t position;
     uint8_t in_kernel;
+    uint8_t scanned; /* device and special are of the arguments as they stand */
+    uint8_t special; /* an argument carries an override */
+    uint8_t edits;   /* counts what modes changed in op and arguments */
+    int32_t device;
     uint32_t depth;
     sh_entry *at; /* whose callback runs; NULL in a kernel or override */
     sh_thread *thread;
     sh_frame *frame;
     const void *site;
-    sh_held *held;
     sh_value results[SH_MAX_RESULTS];
 };
 
-/* Runs the whole chain. On SH_OK the results are owned by the current scope (a target is borrowed). */
-sh_status sh__dispatch(sh_call *call);
-/* The same from a typed function: fills the record; returns result 0 or NULL. `results` (may be NULL) gets all. */
-sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, const void *site);
-sh_list *sh__call_list(const sh_op *op, sh_value *args, const void *site);
-sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, sh_value *results,
+/* A call, from arguments in schema order (room for SH_MAX_ARGS; edited in place) to results owned by the current
+ * scope (a target is borrowed). `device` >= 0 says that the caller has looked at the arguments: none is NULL or a list,
+ * none carries an override, all tensors are on that device; -1 leaves that to the chain. */
+sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, sh_value *results, int device,
                            const void *site);
-/* Runs what is below position and entry (chain.c), and the last phase (kernel.c). */
-sh_status sh__chain_from(sh_call *call, uint32_t position, sh_entry *entry);
+/* With one result: it, or NULL. */
+sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device, const void *site);
+sh_list *sh__call_list(const sh_op *op, sh_value *args, const void *site);
 sh_status sh__run_override(sh_call *call);
+/* The last phase: device, slot, results, kernel. */
 sh_status sh__run_kernel(sh_call *call);
+/* Runs one slot on the call: infers, allocates, calls, owns the results. */
+sh_status sh__run_slot(sh_call *call, const sh_slot *slot);
+/* Finds the device of the arguments (D2) and whether one carries an override; mixed devices are an error that names
+ * both. Does nothing while the arguments are as they were. */
+sh_status sh__call_scan(sh_call *call);
 /* The composite kernel's slot; NULL and an error if there is none. */
 const sh_slot *sh__composite_slot(const sh_op *op);
-/* Runs one slot on the call: infers, allocates, calls, owns the results. */
-sh_status sh__run_slot(sh_call *call, const sh_slot *slot, int device);
-/* The device of the arguments by D2, or -1 and an error that names both. */
-int sh__call_device(const sh_call *call);
 /* How a target of another dtype or layout is filled; set by the ops layer. */
 void sh__set_copier(sh_status (*copier)(sh_tensor *to, const sh_tensor *from));
 /* Keeps a tensor, or copies a list or string, until the chain ends. */
 sh_status sh__call_hold(sh_call *call, sh_value *value);
-void sh__call_drop(sh_call *call);
+void sh__held_drop(sh_frame *frame);
 /* Takes `given` for the parameter: a number becomes a tensor or a list of one (which then points at `given`). Where
  * the kind does not fit, an error that names op, argument and mode. */
 sh_status sh__check_arg(const sh_call *call, const sh_param *param, const sh_value *given, sh_value *taken);
@@ -104,8 +107,13 @@ sh_status sh__check_arg(const sh_call *call, const sh_param *param, const sh_val
 size_t sh__value_print(sh_value value, char *text, size_t size);
 /* Copies where shape and dtype allow it, else an error that names the target. */
 sh_status sh__copy_into(const sh_call *call, sh_tensor *from);
-/* Counts and kinds of the results, and the target's part, before they go up. */
+/* Counts and kinds of the results before they go up. */
 sh_status sh__check_result(const sh_call *call, uint32_t i, sh_value value);
+
+/* A push or pop inside a callback first parts the thread's stack from the chain's. */
+void sh__stack_move(sh_thread *thread);
+void sh__gate_update(sh_thread *thread);
+void sh__names_truncate(sh_thread_cold *cold, uint32_t names);
 
 bool sh__entry_wants(const sh_entry *entry, uint32_t family);
 void sh__entry_release(sh_entry *entry);
@@ -123,16 +131,11 @@ void sh__wants_update(sh_thread *thread);
 void sh__stacks_drop(sh_thread *thread);
 
 /* globals.c: the snapshot of the process-wide modes. Pinned while a thread's outermost chain uses it. */
-void sh__globals_pin(sh_thread_cold *cold, sh_entry **top);
-static inline void sh__globals_unpin(sh_thread_cold *cold) {
-    atomic_store_explicit(&cold->hazard, NULL, memory_order_release);
-}
+void sh__globals_pin(sh_thread *thread);
+void sh__globals_release(sh_thread *thread);
 bool sh__globals_any(void);
 
-/* Sets or clears SH_GATE_BACKEND by what the thread has chosen. */
-void sh__backend_gate(sh_thread *thread);
-
 /* switch.c: is this mode switched off here? */
-bool sh__mode_is_off(const sh_thread_cold *cold, const sh_mode *mode);
+bool sh__mode_is_off(const sh_thread *thread, const sh_mode *mode);
 
 #endif

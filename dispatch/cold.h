@@ -11,15 +11,16 @@ typedef struct sh_cached_block {
 } sh_cached_block;
 enum { SH_CACHED_BLOCKS = 64 };
 
-/* What a chain puts back when it ends, kept off the C stack so that it survives a longjmp. */
+/* A chain in flight. Kept off the C stack so that it survives a longjmp. */
 typedef struct sh_frame {
+    sh_state state;          /* of the thread when the chain began */
     uintptr_t stack_address; /* of the chain's own frame: dead once the stack pointer is above it */
-    sh_entry *top[SH_POS_COUNT]; /* where this chain starts */
-    struct sh_switch *switches_open;
-    uint64_t floor;
-    uint32_t switches, skip, balance;
-    uint32_t scope_mark, scope_escaped, names;
-    uint8_t backend[SH_MAX_DEVICES];
+    sh_call *call;           /* good while the frame is alive */
+    struct sh_held *held;    /* what edits brought, until the chain ends */
+    uint32_t skip;
+    bool moved;              /* a callback pushed: `top` holds what the chain runs on, the thread's is the callback's */
+    uint32_t live;
+    sh_entry *top[SH_POS_COUNT];
 } sh_frame;
 
 /* One named scope; the path of all is kept joined. */
@@ -45,14 +46,11 @@ struct sh_thread_cold {
     size_t scope_limit;
     bool scope_warned;
 
-    struct sh_switch *switches_open;
     sh_frame frames[SH_MAX_NESTING + 1];
-    const sh_mode *innermost; /* whose callback ran last; for the nesting error */
     uint64_t below_ns;        /* time spent below the running callback, while modes are timed */
 
     char path[SH_NAME_PATH];
     sh_name_mark names[SH_NAME_DEPTH];
-    uint32_t nnames;
 
     _Atomic(const void *) hazard; /* the snapshot of global modes in use: see globals.c */
     sh_thread *thread;

@@ -32,8 +32,8 @@ sh_context *sh_context_capture(void) {
         context->top[p] = sh__entry_keep(thread->top[p]);
         for (sh_entry *e = thread->top[p]; e; e = e->below) atomic_store(&e->mode->shared, true);
     }
-    context->switches = thread->switches;
-    memcpy(context->backend, thread->backend, sizeof context->backend);
+    context->switches = thread->state.switches;
+    memcpy(context->backend, thread->state.backend, sizeof context->backend);
     return context;
 }
 
@@ -51,9 +51,12 @@ typedef struct saved_thread {
 } saved_thread;
 
 static void exchange(sh_thread *thread, const sh_context *context) {
-    for (int p = 0; p < SH_POS_COUNT; p += 2) thread->top[p] = context->top[p];
-    memcpy(thread->backend, context->backend, sizeof thread->backend);
-    sh__backend_gate(thread);
+    for (int p = 0; p < SH_POS_COUNT; p += 2) {
+        thread->top[p] = context->top[p];
+        thread->live = context->top[p] ? thread->live | 1u << p : thread->live & ~(1u << p);
+    }
+    memcpy(thread->state.backend, context->backend, sizeof thread->state.backend);
+    sh__gate_update(thread);
     sh__wants_update(thread);
 }
 
@@ -70,14 +73,14 @@ sh_status sh_context_enter(const sh_context *context, sh_context_guard *guard) {
         saved->had.top[p] = thread->top[p];
         sh__entry_keep(context->top[p]);
     }
-    memcpy(saved->had.backend, thread->backend, sizeof saved->had.backend);
-    saved->floor = thread->floor;
+    memcpy(saved->had.backend, thread->state.backend, sizeof saved->had.backend);
+    saved->floor = thread->state.floor;
     sh_switch_on(&saved->entered);
-    thread->switches = context->switches;
+    thread->state.switches = context->switches;
     exchange(thread, context);
     /* The entries' sequences are another thread's: nothing of the context may be popped here. */
     thread->sequence += (uint64_t)1 << 32;
-    thread->floor = thread->sequence;
+    thread->state.floor = thread->sequence;
     guard->saved = saved;
     return SH_OK;
 }
@@ -89,7 +92,7 @@ void sh_context_leave(sh_context_guard *guard) {
     guard->saved = NULL;
     for (int p = 0; p < SH_POS_COUNT; p += 2) sh__entry_release(thread->top[p]);
     exchange(thread, &saved->had);
-    thread->floor = saved->floor;
+    thread->state.floor = saved->floor;
     sh_switch_end(&saved->entered);
     sh__free(saved);
 }

@@ -22,20 +22,23 @@ static uint64_t sequence;
 
 _Atomic uint64_t sh__global_wants[SH_FAMILY_WORDS];
 
-void sh__globals_pin(sh_thread_cold *cold, sh_entry **top) {
-    const snapshot *s = atomic_load_explicit(&current, memory_order_relaxed);
-    if (SH_LIKELY(!s)) return;
-    for (;;) {
-        atomic_store(&cold->hazard, s);
-        const snapshot *again = atomic_load(&current);
+void sh__globals_pin(sh_thread *thread) {
+    const snapshot *s = atomic_load(&current), *again = NULL;
+    for (; s && s != again; s = again) {
+        atomic_store(&thread->cold->hazard, s);
+        again = atomic_load(&current);
         if (again == s) break;
-        s = again;
-        if (!s) {
-            sh__globals_unpin(cold);
-            return;
-        }
     }
-    for (int p = 1; p < SH_POS_COUNT; p += 2) top[p] = s->top[p];
+    for (int p = 1; s && p < SH_POS_COUNT; p += 2) {
+        thread->top[p] = s->top[p];
+        if (s->top[p]) thread->live |= 1u << p;
+    }
+}
+
+void sh__globals_release(sh_thread *thread) {
+    for (int p = 1; p < SH_POS_COUNT; p += 2) thread->top[p] = NULL;
+    thread->live &= ~(uint32_t)SH_POS_GLOBAL;
+    atomic_store_explicit(&thread->cold->hazard, NULL, memory_order_release);
 }
 
 bool sh__globals_any(void) { return atomic_load_explicit(&current, memory_order_relaxed) != NULL; }

@@ -9,38 +9,36 @@
 
 /* ---- device ---- */
 
-static bool joins(const sh_tensor *t, int *device, const sh_tensor **first) {
-    if (!t) return true;
-    if (t->device == SH_META) {
-        *device = SH_META;
-        return true;
+/* Meta wins over all; a 0-d host tensor joins any device. */
+static sh_status join(sh_call *call, const sh_tensor *t, const char *argument, const sh_tensor **first) {
+    if (!*first || t->device == SH_META || (call->device == SH_HOST && (*first)->ndim == 0)) {
+        if (*first && call->device == SH_META) return SH_OK;
+        *first = t;
+        call->device = t->device;
+        return SH_OK;
     }
-    if (*device == SH_META || t->device == *device) return true;
-    if (*device == SH_HOST && (!*first || (*first)->ndim == 0)) *device = t->device;
-    else if (t->device != SH_HOST || t->ndim != 0) return false;
-    *first = t;
-    return true;
+    if (call->device == SH_META || t->device == call->device || (t->device == SH_HOST && t->ndim == 0)) return SH_OK;
+    return sh_fail(SH_ERROR_DEVICE, "%s: argument %s is on %s, others are on %s", call->op->name, argument,
+                   sh__device_name(t->device), sh__device_name(call->device));
 }
 
-int sh__call_device(const sh_call *call) {
-    int device = SH_HOST;
+sh_status sh__call_scan(sh_call *call) {
     const sh_tensor *first = NULL;
+    uint32_t flags = call->target ? call->target->flags : 0;
+    call->device = SH_HOST;
     for (uint32_t i = 0; i < call->nargs; i++) {
-        const sh_value v = call->args[i];
-        sh_tensor *const *list = v.tag == SH_TAG_TENSOR ? &v.as.tensor : v.tag == SH_TAG_TENSORS ? v.as.tensors : NULL;
-        const size_t n = v.tag == SH_TAG_TENSOR ? 1 : v.tag == SH_TAG_TENSORS ? v.count : 0;
-        for (size_t k = 0; k < n; k++) {
-            if (list[k] && !first && list[k]->device != SH_META && device != SH_META) {
-                first = list[k];
-                device = first->device;
-            } else if (!joins(list[k], &device, &first)) {
-                sh_fail(SH_ERROR_DEVICE, "%s: argument %s is on %s, others are on %s", call->op->name,
-                        call->schema->params[i].name, sh__device_name(list[k]->device), sh__device_name(device));
-                return -1;
-            }
+        const sh_value *v = &call->args[i];
+        sh_tensor *const *list = v->tag == SH_TAG_TENSOR ? &v->as.tensor : v->tag == SH_TAG_TENSORS ? v->as.tensors : NULL;
+        const uint32_t n = v->tag == SH_TAG_TENSOR ? 1 : v->count;
+        for (uint32_t k = 0; list && k < n; k++) {
+            if (!list[k]) continue;
+            flags |= list[k]->flags;
+            SH_TRY(join(call, list[k], call->schema->params[i].name, &first));
         }
     }
-    return device;
+    call->special = (flags & SH_TENSOR_SPECIAL) != 0;
+    call->scanned = 1;
+    return SH_OK;
 }
 
 /* ---- results ---- */
@@ -58,8 +56,12 @@ static sh_status infer(const sh_call *call, sh_spec *specs) {
     sh_value at[SH_MAX_ARGS];
     const bool by_target = call->target && (call->op->tags & SH_OP_TARGET_DTYPE);
     const sh_value *args = by_target ? args_for_target(call, at) : call->args;
+    for (uint32_t i = 0; i < call->nresults; i++) specs[i].like = NULL;
     SH_TRY(call->op->infer(args, specs, call->op->infer_user));
-    for (uint32_t i = 0; i < call->nresults; i++) SH_TRY(sh__spec_check(&specs[i], call->op->name));
+    for (uint32_t i = 0; (call->op->tags & SH_OP_CUSTOM) && i < call->nresults; i++) {
+        specs[i].like = NULL;
+        SH_TRY(sh__spec_check(&specs[i], call->op->name));
+    }
     return SH_OK;
 }
 
@@ -145,16 +147,16 @@ static sh_status call_slot(sh_call *call, const sh_slot *slot) {
 }
 
 /* Allocates what infer says, or puts the target there. Each new result is owned by the scope at once. */
-static sh_status allocate(sh_call *call, int device, bool *straight) {
+static sh_status allocate(sh_call *call, bool *straight) {
     sh_spec specs[SH_MAX_RESULTS];
     SH_TRY(infer(call, specs));
-    *straight = false;
-    if (call->target) {
+    if (SH_UNLIKELY(call->target != NULL)) {
+        sh__spec_fill(&specs[0]);
         SH_TRY(check_target(call, &specs[0]));
         *straight = may_write_straight(call, &specs[0]);
     }
     for (uint32_t i = 0; i < call->nresults; i++) {
-        sh_tensor *t = *straight ? call->target : sh__tensor_alloc(&specs[i], device);
+        sh_tensor *t = *straight ? call->target : sh__tensor_alloc(&specs[i], call->device);
         if (!t || (!*straight && !sh__own(t))) return SH_ERROR_MEMORY;
         call->results[i] = sh_value_tensor(t);
     }
@@ -169,67 +171,89 @@ static sh_status complete(const sh_call *call, const sh_slot *slot) {
     return SH_OK;
 }
 
-sh_status sh__run_slot(sh_call *call, const sh_slot *slot, int device) {
+sh_status sh__run_slot(sh_call *call, const sh_slot *slot) {
     bool straight = false;
-    memset(call->results, 0, sizeof call->results);
+    for (uint32_t i = 0; i < call->nresults; i++) call->results[i] = sh_none();
     const bool allocates = slot->form != SH_FORM_RETURNS && call->op->infer;
-    sh_status status = allocates ? allocate(call, device, &straight) : SH_OK;
-    if (status >= 0) status = call_slot(call, slot);
-    if (status >= 0) status = complete(call, slot);
-    if (status >= 0 && call->target && !straight) status = copy_to_target(call);
-    if (status < 0) {
+    sh_status status = allocates ? allocate(call, &straight) : SH_OK;
+    if (SH_LIKELY(status >= 0)) status = call_slot(call, slot);
+    if (SH_LIKELY(status >= 0) && !allocates) status = complete(call, slot);
+    if (SH_UNLIKELY(call->target != NULL) && status >= 0) {
+        if (!straight) status = copy_to_target(call);
+        if (status >= 0) target_written(call);
+    }
+    if (SH_UNLIKELY(status < 0)) {
         sh__error_at(call->op->name, "kernel", slot->backend);
         return sh__error_ensure(status);
     }
-    if (call->target) target_written(call);
     call->has_result = 1;
     return SH_OK;
 }
 
 /* A kernel that may call ops runs with every mode hidden. */
-static sh_status run_hidden(sh_call *call, const sh_slot *slot, int device) {
+static sh_status run_hidden(sh_call *call, const sh_slot *slot) {
     sh_thread *thread = call->thread;
-    const uint32_t mark = thread->nitems, balance = thread->balance;
-    memset(thread->top, 0, sizeof thread->top);
-    thread->switches |= SH_OFF_OVERRIDES;
-    sh_status status = sh__run_slot(call, slot, device);
-    thread->switches = call->frame->switches;
-    if (thread->balance != balance && status >= 0)
+    const uint32_t mark = thread->nitems;
+    const sh_state state = thread->state;
+    thread->state.start = SH_POS_COUNT;
+    thread->state.start_entry = NULL;
+    thread->state.switches |= SH_OFF_OVERRIDES;
+    sh_status status = sh__run_slot(call, slot);
+    if (thread->state.balance != state.balance && status >= 0)
         status = sh_fail(SH_ERROR_MODE, "kernel %s of %s left a mode, scope or switch open", slot->registrant, call->op->name);
+    thread->state = state;
     sh__scope_release(mark, call->results, status >= 0 ? call->nresults : 0);
     return status;
 }
 
+/* One new result from a built-in kernel: what most calls come to. */
+static inline sh_status run_plain(sh_call *call, const sh_slot *slot) {
+    sh_spec spec;
+    spec.like = NULL;
+    call->results[0].tag = SH_TAG_NONE;
+    sh_status status = call->op->infer(call->args, &spec, call->op->infer_user);
+    sh_tensor *t = SH_LIKELY(status >= 0) ? sh__tensor_alloc(&spec, call->device) : NULL;
+    if (SH_LIKELY(t && sh__own(t))) {
+        call->results[0] = sh_value_tensor(t);
+        status = call->op->thunk_out(slot->typed, call->results, call->args);
+        if (SH_LIKELY(status >= 0)) {
+            call->has_result = 1;
+            return SH_OK;
+        }
+    }
+    sh__error_at(call->op->name, "kernel", slot->backend);
+    return sh__error_ensure(status < 0 ? status : SH_ERROR_MEMORY);
+}
+
 sh_status sh__run_kernel(sh_call *call) {
-    const int device = sh__call_device(call);
-    if (device < 0) return SH_ERROR_DEVICE;
-    const sh_slot *slot = sh__slot_find(call, device);
-    if (!slot) return sh__error_ensure(SH_ERROR_KERNEL);
-    return slot->leaf ? sh__run_slot(call, slot, device) : run_hidden(call, slot, device);
+    if (SH_UNLIKELY(!call->scanned)) SH_TRY(sh__call_scan(call));
+    const sh_slot *slot = sh__slot_find(call);
+    if (SH_UNLIKELY(!slot)) return sh__error_ensure(SH_ERROR_KERNEL);
+    if (SH_LIKELY(slot->form == SH_FORM_OUT && call->nresults == 1 && !call->target)) return run_plain(call, slot);
+    return slot->leaf ? sh__run_slot(call, slot) : run_hidden(call, slot);
 }
 
 sh_status sh_kernel_call(sh_kernel kernel, sh_call *call) {
     const sh_slot *slot = sh__kernel_slot(kernel, call->op);
     if (!slot) return SH_ERROR_HANDLE;
-    const int device = sh__call_device(call);
-    return device < 0 ? SH_ERROR_DEVICE : run_hidden(call, slot, device);
+    if (!call->scanned) SH_TRY(sh__call_scan(call));
+    return run_hidden(call, slot);
 }
 
 /* A call of its own on the same arguments, straight at one backend. */
 sh_status sh_call_run_on(const sh_call *call, const char *backend, sh_value *results) {
     const int index = sh_backend_find(backend);
-    if (index < 0) return sh_fail(SH_ERROR_KERNEL, "there is no backend %s", backend);
-    sh_value args[SH_MAX_ARGS];
-    sh_call copy = {.op = call->op, .schema = call->schema, .args = args, .nargs = call->nargs, .nresults = call->nresults,
-                    .thread = call->thread, .frame = call->frame, .depth = call->depth, .site = call->site};
-    memcpy(args, call->args, call->nargs * sizeof *args);
+    if (index < 0) return sh_fail(SH_ERROR_KERNEL, "there is no backend %s", backend ? backend : "NULL");
     const sh_slot *slot = sh__backend_slot(call->op, (uint32_t)index);
     if (!slot) return sh__error_ensure(SH_ERROR_KERNEL);
-    sh_thread *thread = call->thread;
-    sh_entry *top[SH_POS_COUNT];
-    memcpy(top, thread->top, sizeof top);
-    const sh_status status = run_hidden(&copy, slot, sh_backend_device((uint32_t)index));
-    memcpy(thread->top, top, sizeof top);
-    if (status >= 0) memcpy(results, copy.results, sizeof copy.results);
-    return status;
+    sh_value args[SH_MAX_ARGS];
+    sh_call copy = *call;
+    for (uint32_t i = 0; i < call->nargs; i++) args[i] = call->args[i];
+    copy.args = args;
+    copy.target = NULL;
+    copy.at = NULL;
+    copy.device = (int32_t)sh_backend_device((uint32_t)index);
+    SH_TRY(run_hidden(&copy, slot));
+    memcpy(results, copy.results, sizeof copy.results);
+    return SH_OK;
 }

@@ -110,8 +110,14 @@ void sh__blocks_trim(void) {
     cold->nblocks = 0;
 }
 
+static int32_t records_kept(const sh_thread_cold *cold) {
+    return cold->cache_limit && !(sh__thread.gate & SH_GATE_FAULT) ? SH_RECORDS_KEPT : 0;
+}
+
 void sh_memory_trim(void) {
-    sh__records_trim();
+    const sh_thread_cold *cold = sh__cold();
+    sh__records_room(cold ? records_kept(cold) : 0);
+    sh__storages_trim();
     sh__blocks_trim();
 }
 
@@ -125,7 +131,7 @@ void sh_memory_set_cache_limit(size_t bytes) {
     sh_thread_cold *cold = sh__cold();
     if (!cold) return;
     cold->cache_limit = bytes;
-    if (cold->cached > bytes) sh_memory_trim();
+    sh_memory_trim();
 }
 
 sh_memory_stats sh_memory_stats_get(void) {
@@ -142,7 +148,7 @@ size_t sh_memory_fail_after(size_t n) {
     const size_t counted = cold->counted;
     cold->fail_after = n;
     cold->counted = 0;
-    if (n) sh_memory_trim();
     sh__thread.gate = n ? sh__thread.gate | SH_GATE_FAULT : sh__thread.gate & ~(uint32_t)SH_GATE_FAULT;
+    sh_memory_trim();
     return counted;
 }

@@ -16,7 +16,8 @@ void sh__free(void *block);
 /* 64-byte aligned; `*capacity` is what the block really holds (>= size) and goes back to sh__block_free. */
 void *sh__block_alloc(size_t size, size_t *capacity);
 void sh__block_free(void *block, size_t capacity);
-/* For thread exit: gives every cached block back. */
+/* Give every cached block, and every storage on a free list, back to the system. */
 void sh__blocks_trim(void);
+void sh__storages_trim(void);
 
 #endif

@@ -10,20 +10,21 @@ sh_status sh_name_push(const char *name) {
     sh_thread_cold *cold = sh__cold();
     if (!cold) return SH_ERROR_MEMORY;
     if (!name) return sh_fail(SH_ERROR_NULL, "sh_name_push: name is NULL");
-    const uint32_t length = cold->nnames ? cold->names[cold->nnames - 1].length : 0;
+    const uint32_t length = sh__thread.state.names ? cold->names[sh__thread.state.names - 1].length : 0;
     const size_t more = strlen(name) + (length != 0);
-    if (cold->nnames == SH_NAME_DEPTH || length + more >= SH_NAME_PATH)
-        return sh_fail(SH_ERROR_NESTING, "sh_name_push: %s is named scope number %u, path %s", name, cold->nnames + 1, cold->path);
+    if (sh__thread.state.names == SH_NAME_DEPTH || length + more >= SH_NAME_PATH)
+        return sh_fail(SH_ERROR_NESTING, "sh_name_push: %s is named scope number %u, path %s", name, sh__thread.state.names + 1, cold->path);
     snprintf(cold->path + length, SH_NAME_PATH - length, length ? ".%s" : "%s", name);
-    cold->names[cold->nnames++].length = length + (uint32_t)more;
-    sh__thread.balance++;
+    cold->names[sh__thread.state.names++].length = length + (uint32_t)more;
+    sh__thread.state.balance++;
     return SH_OK;
 }
 
+void sh__names_truncate(sh_thread_cold *cold, uint32_t names) { cold->path[names ? cold->names[names - 1].length : 0] = 0; }
+
 void sh_name_pop(void) {
-    sh_thread_cold *cold = sh__thread.cold;
-    if (!cold || !cold->nnames) return;
-    cold->nnames--;
-    cold->path[cold->nnames ? cold->names[cold->nnames - 1].length : 0] = 0;
-    sh__thread.balance--;
+    sh_thread *thread = &sh__thread;
+    if (!thread->state.names) return;
+    sh__names_truncate(thread->cold, --thread->state.names);
+    thread->state.balance--;
 }

@@ -16,6 +16,7 @@ static inline bool sh__is_no_number(double number) {
  * integer tensors. */
 static inline sh_scalar sh__number(double number) {
     const double limit = 0x1p53;
+    if (SH_LIKELY(number == 1)) return sh_value_int(1);
     if (SH_LIKELY(number >= -limit && number <= limit) && number == (double)(int64_t)number) {
         sh_scalar v = sh_value_int((int64_t)number);
         if (SH_UNLIKELY(number == 0 && signbit(number))) v = sh_value_float(number);

@@ -53,6 +53,7 @@ SH_API const sh_schema *sh_op_schema(const sh_op *op);
 
 /* What a result will be; filled by an infer function. */
 typedef struct sh_spec {
+    const sh_tensor *like; /* built-in ops only: laid out as this tensor, the rest need not be filled */
     sh_dtype dtype;
     int32_t ndim;
     int64_t sizes[SH_MAX_DIMS];

@@ -80,21 +80,22 @@ static size_t collect(const sh_call *call, const sh_override_kind **kinds) {
 
 static sh_status ask(sh_call *call, const sh_override_kind *kind) {
     sh_thread *thread = call->thread;
-    const uint32_t mark = thread->nitems, balance = thread->balance;
-    const uint64_t floor = thread->floor;
-    thread->switches |= SH_OFF_OVERRIDES;
-    thread->floor = thread->sequence;
+    const uint32_t mark = thread->nitems;
+    const sh_state state = thread->state;
+    thread->state.start = SH_POS_DISPATCH;
+    thread->state.start_entry = thread->top[SH_POS_DISPATCH];
+    thread->state.switches |= SH_OFF_OVERRIDES;
+    thread->state.floor = thread->sequence;
     call->in_kernel = 1; /* it answers with sh_call_set_result, as a kernel does */
     memset(call->results, 0, sizeof call->results);
     sh_status status = kind->callback(kind, call, kind->user);
     call->in_kernel = 0;
-    thread->switches = call->frame->switches;
-    thread->floor = floor;
     if (status >= 0 && sh__error_pending()) status = sh_error()->code;
-    if (status >= 0 && thread->balance != balance)
+    if (status >= 0 && thread->state.balance != state.balance)
         status = sh_fail(SH_ERROR_MODE, "override %s left a mode, scope or switch open", kind->name);
     if (status == SH_OK && call->results[0].tag == SH_TAG_NONE)
         status = sh_fail(SH_ERROR_RESULT, "override %s returned SH_OK for %s without a result", kind->name, call->op->name);
+    thread->state = state;
     call->has_result = status == SH_OK;
     sh__scope_release(mark, call->results, call->has_result ? call->nresults : 0);
     if (status < 0) sh__error_at(call->op->name, "override", kind->name);

@@ -16,7 +16,7 @@ static void item_release(uintptr_t item) {
 }
 
 static void warn_if_large(sh_thread *thread, sh_thread_cold *cold) {
-    const size_t held = thread->nitems - thread->scope_mark;
+    const size_t held = thread->nitems - thread->state.scope_mark;
     if (cold->scope_warned || !cold->scope_limit || held < cold->scope_limit) return;
     cold->scope_warned = true;
     if (cold->scope_file)
@@ -84,26 +84,47 @@ static bool is_kept(uintptr_t item, const sh_value *kept, uint32_t nkept) {
     return false;
 }
 
-void sh__scope_release(uint32_t mark, const sh_value *kept, uint32_t nkept) {
-    sh_thread *thread = &sh__thread;
-    const uint32_t end = thread->nitems;
-    uint32_t to = mark;
-    for (uint32_t i = mark; i < end; i++) {
-        const uintptr_t item = thread->items[i];
-        if (nkept && is_kept(item, kept, nkept)) thread->items[to++] = item;
-        else item_release(item);
-    }
-    /* A deleter may have used ops: what it left stands after `end`. */
+/* What a deleter put on the list while entries were released stands after `end`: it moves down to `to`. */
+static void close_gap(sh_thread *thread, uint32_t to, uint32_t end) {
     for (uint32_t i = end; i < thread->nitems; i++) thread->items[to++] = thread->items[i];
     thread->nitems = to;
 }
 
+static void release_all(uint32_t mark) {
+    sh_thread *thread = &sh__thread;
+    const uint32_t end = thread->nitems;
+    for (uint32_t i = mark; i < end; i++) {
+        const uintptr_t item = thread->items[i];
+        if (SH_UNLIKELY(item & 1)) sh__list_release((sh_list *)(item - 1));
+        else sh__release((sh_tensor *)item);
+    }
+    if (SH_UNLIKELY(thread->nitems != end)) close_gap(thread, mark, end);
+    else thread->nitems = mark;
+}
+
+void sh__scope_release(uint32_t mark, const sh_value *kept, uint32_t nkept) {
+    sh_thread *thread = &sh__thread;
+    const uint32_t end = thread->nitems;
+    uint32_t to = mark;
+    if (mark >= end) return;
+    if (!nkept) {
+        release_all(mark);
+        return;
+    }
+    for (uint32_t i = mark; i < end; i++) {
+        const uintptr_t item = thread->items[i];
+        if (is_kept(item, kept, nkept)) thread->items[to++] = item;
+        else item_release(item);
+    }
+    close_gap(thread, to, end);
+}
+
 sh_scope sh_scope_begin(const char *file, int line) {
     sh_thread *thread = &sh__thread;
-    sh_scope scope = {thread->nitems, 1, thread->scope_mark, thread->scope_escaped, 0, NULL};
-    thread->scope_mark = thread->nitems;
-    thread->scope_escaped = 0;
-    thread->balance++;
+    sh_scope scope = {thread->nitems, 1, thread->state.scope_mark, thread->state.scope_escaped, 0, NULL};
+    thread->state.scope_mark = thread->nitems;
+    thread->state.scope_escaped = 0;
+    thread->state.balance++;
     sh_thread_cold *cold = thread->cold;
     if (!cold) return scope;
     scope.outer_file = cold->scope_file;
@@ -117,19 +138,19 @@ void sh_scope_end(sh_scope *scope) {
     if (!scope->open) return;
     scope->open = 0;
     sh_thread *thread = &sh__thread;
-    thread->balance--;
+    thread->state.balance--;
     if (scope->mark > thread->nitems) return;
-    const uint32_t escaped = thread->scope_mark == scope->mark ? thread->scope_escaped : 0;
-    sh__scope_release(scope->mark + escaped, NULL, 0);
-    thread->scope_mark = scope->outer_mark;
-    thread->scope_escaped = scope->outer_escaped;
+    const uint32_t escaped = thread->state.scope_mark == scope->mark ? thread->state.scope_escaped : 0;
+    release_all(scope->mark + escaped);
+    thread->state.scope_mark = scope->outer_mark;
+    thread->state.scope_escaped = scope->outer_escaped;
     sh_thread_cold *cold = thread->cold;
     if (!cold) return;
     cold->scope_file = scope->outer_file;
     cold->scope_line = scope->outer_line;
 }
 
-void sh_scope_clear(void) { sh__scope_release(sh__thread.scope_mark + sh__thread.scope_escaped, NULL, 0); }
+void sh_scope_clear(void) { sh__scope_release(sh__thread.state.scope_mark + sh__thread.state.scope_escaped, NULL, 0); }
 
 void sh_scope_set_limit(size_t results) {
     sh_thread_cold *cold = sh__cold();
@@ -142,13 +163,13 @@ size_t sh_scope_held(void) { return sh__thread.nitems; }
 
 sh_tensor *sh_escape(sh_tensor *t) {
     sh_thread *thread = &sh__thread;
-    const uint32_t first = thread->scope_mark + thread->scope_escaped;
-    if (!t || !thread->scope_mark) return t;
+    const uint32_t first = thread->state.scope_mark + thread->state.scope_escaped;
+    if (!t || !thread->state.scope_mark) return t;
     for (uint32_t i = thread->nitems; i-- > first;) {
         if (thread->items[i] != (uintptr_t)t) continue;
         thread->items[i] = thread->items[first];
         thread->items[first] = (uintptr_t)t;
-        thread->scope_escaped++;
+        thread->state.scope_escaped++;
         return t;
     }
     return t;

@@ -65,10 +65,23 @@ void sh__wants_update(sh_thread *thread) {
 
 /* ---- push and pop ---- */
 
+/* Where the list of a position begins for a call that starts now. */
+static sh_entry *seen_from_here(const sh_thread *thread, uint32_t position) {
+    if (!thread->depth || position > thread->state.start) return thread->top[position];
+    return position == thread->state.start ? thread->state.start_entry : NULL;
+}
+
 static void note_owner(sh_mode *mode, const sh_thread *thread) {
     const sh_thread *none = NULL;
     if (atomic_compare_exchange_strong(&mode->owner, &none, thread) || none == thread) return;
     atomic_store(&mode->shared, true);
+}
+
+static void set_top(sh_thread *thread, uint32_t position, sh_entry *entry) {
+    thread->top[position] = entry;
+    thread->live = entry ? thread->live | 1u << position : thread->live & ~(1u << position);
+    thread->state.start_entry = thread->top[0];
+    sh__wants_update(thread);
 }
 
 sh_status sh_push_mode(sh_mode *mode) {
@@ -77,38 +90,37 @@ sh_status sh_push_mode(sh_mode *mode) {
     if (!mode) return sh_fail(SH_ERROR_NULL, "sh_push_mode: mode is NULL");
     if (!sh__cold()) return SH_ERROR_MEMORY;
     if (thread->depth) sh__recover(thread, (uintptr_t)__builtin_frame_address(0));
+    if (mode->pushed && mode->pushed(mode, false) < 0) return sh__error_ensure(SH_ERROR_MODE);
+    if (thread->depth) sh__stack_move(thread);
     const uint32_t position = position_of(mode);
     sh_entry *below = thread->top[position];
     sh_entry *entry = sh__entry_new(mode, below, position);
-    if (!entry) return SH_ERROR_MEMORY;
-    if (mode->pushed && mode->pushed(mode, false) < 0) {
-        sh__entry_release(entry);
-        return sh__error_ensure(SH_ERROR_MODE);
+    if (!entry) {
+        if (mode->popped) mode->popped(mode, false);
+        return SH_ERROR_MEMORY;
     }
     note_owner(mode, thread);
     entry->sequence = ++thread->sequence;
     entry->start = thread->op_number;
     sh__entry_release(below); /* the entry holds it now */
-    thread->top[position] = entry;
-    thread->balance++;
-    sh__wants_update(thread);
+    set_top(thread, position, entry);
+    thread->state.balance++;
     return SH_OK;
 }
 
 /* The youngest entry over all positions, or NULL. */
 static sh_entry *last_pushed(const sh_thread *thread) {
     sh_entry *last = NULL;
-    for (int p = 0; p < SH_POS_COUNT; p += 2) {
-        sh_entry *top = thread->top[p];
+    for (uint32_t p = 0; p < SH_POS_COUNT; p += 2) {
+        sh_entry *top = seen_from_here(thread, p);
         if (top && (!last || top->sequence > last->sequence)) last = top;
     }
     return last;
 }
 
 static void drop(sh_thread *thread, sh_entry *entry) {
-    thread->top[entry->position] = sh__entry_keep(entry->below);
-    thread->balance--;
-    sh__wants_update(thread);
+    set_top(thread, entry->position, sh__entry_keep(entry->below));
+    thread->state.balance--;
     sh_mode *mode = sh_mode_keep(entry->mode);
     sh__entry_release(entry);
     if (mode->popped) mode->popped(mode, false);
@@ -121,23 +133,25 @@ sh_status sh_pop_mode(sh_mode *mode) {
     sh_entry *last = last_pushed(thread);
     if (!mode) return sh_fail(SH_ERROR_NULL, "sh_pop_mode: mode is NULL");
     if (!last) return sh_fail(SH_ERROR_MODE, "sh_pop_mode: %s is to be popped, but the stack is empty", mode->name);
-    if (last->sequence <= thread->floor)
+    if (last->sequence <= thread->state.floor)
         return sh_fail(SH_ERROR_MODE, "sh_pop_mode: a callback can't pop %s, which was pushed outside it", mode->name);
     if (last->mode != mode)
         return sh_fail(SH_ERROR_MODE, "sh_pop_mode: %s is to be popped, but %s was pushed last", mode->name, last->mode->name);
+    if (thread->depth) sh__stack_move(thread);
     drop(thread, last);
     return SH_OK;
 }
 
 void sh__stacks_drop(sh_thread *thread) {
     thread->depth = 0;
+    thread->state.floor = 0;
     for (sh_entry *last; (last = last_pushed(thread));) drop(thread, last);
 }
 
 size_t sh_mode_depth(void) {
     size_t n = 0;
-    for (int p = 0; p < SH_POS_COUNT; p += 2)
-        for (const sh_entry *e = sh__thread.top[p]; e; e = e->below) n++;
+    for (uint32_t p = 0; p < SH_POS_COUNT; p += 2)
+        for (const sh_entry *e = seen_from_here(&sh__thread, p); e; e = e->below) n++;
     return n;
 }
 
@@ -175,13 +189,11 @@ static size_t list_entries(const sh_entry *top, bool global, sh_mode_info *infos
 
 size_t sh_modes(sh_mode_info *infos, size_t capacity) {
     sh_thread *thread = &sh__thread;
-    sh_thread_cold *cold = sh__cold();
-    if (!cold) return 0;
+    if (!sh__cold()) return 0;
     const bool pin = thread->depth == 0;
-    if (pin) sh__globals_pin(cold, thread->top);
+    if (pin) sh__globals_pin(thread);
     size_t n = 0;
-    for (int p = 0; p < SH_POS_COUNT; p++) n = list_entries(thread->top[p], p & 1, infos, capacity, n);
-    for (int p = 1; pin && p < SH_POS_COUNT; p += 2) thread->top[p] = NULL;
-    if (pin) sh__globals_unpin(cold);
+    for (uint32_t p = 0; p < SH_POS_COUNT; p++) n = list_entries(seen_from_here(thread, p), p & 1, infos, capacity, n);
+    if (pin) sh__globals_release(thread);
     return n;
 }

@@ -91,6 +91,8 @@ sh_status sh_call_swap(sh_call *call, uint32_t op_id) {
     call->op = s.to;
     call->schema = s.schema;
     call->nargs = s.schema->nparams;
+    call->scanned = 0;
+    call->edits++;
     return SH_OK;
 }
 

@@ -6,39 +6,37 @@
 
 static void open_switch(sh_switch *s, const sh_mode *mode, uint32_t switches) {
     sh_thread *thread = &sh__thread;
-    sh_thread_cold *cold = sh__cold();
-    *s = (sh_switch){.mode = mode, .before = thread->switches};
-    if (!cold) return;
-    s->outer = cold->switches_open;
+    *s = (sh_switch){.mode = mode, .before = thread->state.switches};
+    if (!sh__cold()) return;
+    s->outer = thread->state.switches_open;
     s->open = 1;
-    cold->switches_open = s;
-    thread->switches = switches;
+    thread->state.switches_open = s;
+    thread->state.switches = switches;
     thread->gate |= SH_GATE_SWITCH;
-    thread->balance++;
+    thread->state.balance++;
 }
 
-void sh_switch_off(sh_switch *s, uint32_t what) { open_switch(s, NULL, sh__thread.switches | what); }
+void sh_switch_off(sh_switch *s, uint32_t what) { open_switch(s, NULL, sh__thread.state.switches | what); }
 
 void sh_switch_on(sh_switch *s) { open_switch(s, NULL, 0); }
 
-void sh_switch_mode_off(sh_switch *s, const sh_mode *mode) { open_switch(s, mode, sh__thread.switches); }
+void sh_switch_mode_off(sh_switch *s, const sh_mode *mode) { open_switch(s, mode, sh__thread.state.switches); }
 
 sh_status sh_switch_end(sh_switch *s) {
     sh_thread *thread = &sh__thread;
-    sh_thread_cold *cold = thread->cold;
     if (!s->open) return SH_OK;
-    if (!cold || cold->switches_open != s)
+    if (thread->state.switches_open != s)
         return sh_fail(SH_ERROR_MODE, "sh_switch_end: another switch was opened inside this one and is still open");
     s->open = 0;
-    cold->switches_open = s->outer;
-    thread->switches = s->before;
-    thread->balance--;
+    thread->state.switches_open = s->outer;
+    thread->state.switches = s->before;
+    thread->state.balance--;
     if (!s->outer) thread->gate &= ~(uint32_t)SH_GATE_SWITCH;
     return SH_OK;
 }
 
-bool sh__mode_is_off(const sh_thread_cold *cold, const sh_mode *mode) {
-    for (const sh_switch *s = cold->switches_open; s; s = s->outer)
+bool sh__mode_is_off(const sh_thread *thread, const sh_mode *mode) {
+    for (const sh_switch *s = thread->state.switches_open; s; s = s->outer)
         if (s->mode == mode) return true;
     return false;
 }

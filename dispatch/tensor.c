@@ -67,26 +67,65 @@ void sh__tensor_set_layout(sh_tensor *t, int ndim, const int64_t *sizes, const i
     if (layout_is_contiguous(t)) t->flags |= SH_TENSOR_CONTIGUOUS;
 }
 
-sh_tensor *sh__tensor_alloc(const sh_spec *spec, int device) {
-    sh_tensor *t = sh__record_alloc();
-    if (SH_UNLIKELY(!t)) return NULL;
-    t->dtype = (uint8_t)spec->dtype;
-    t->device = (uint8_t)device;
-    t->element = (uint32_t)sh_dtype_size(spec->dtype);
-    t->data = NULL;
-    t->storage = NULL;
-    if (SH_UNLIKELY(!set_contiguous(t, spec->ndim, spec->sizes))) {
-        sh__record_free(t);
-        sh_fail(SH_ERROR_SHAPE, "the sizes of the result multiply to more bytes than there are");
-        return NULL;
+static void set_like(sh_tensor *t, const sh_tensor *like) {
+    t->ndim = like->ndim;
+    t->numel = like->numel;
+    t->flags |= SH_TENSOR_CONTIGUOUS;
+    for (int i = 0; i < like->ndim; i++) {
+        t->sizes[i] = like->sizes[i];
+        t->strides[i] = like->strides[i];
     }
-    if (device == SH_META) return t;
-    t->storage = sh__storage_alloc((size_t)t->numel * t->element);
+}
+
+void sh__spec_fill(sh_spec *spec) {
+    const sh_tensor *like = spec->like;
+    if (!like) return;
+    spec->dtype = (sh_dtype)like->dtype;
+    spec->ndim = like->ndim;
+    memcpy(spec->sizes, like->sizes, sizeof spec->sizes);
+}
+
+static sh_tensor *set_spec(sh_tensor *t, const sh_spec *spec) {
+    t->dtype = (uint8_t)spec->dtype;
+    t->element = (uint32_t)sh_dtype_size(spec->dtype);
+    if (SH_LIKELY(set_contiguous(t, spec->ndim, spec->sizes))) return t;
+    sh__record_free(t);
+    sh_fail(SH_ERROR_SHAPE, "the sizes of the result multiply to more bytes than there are");
+    return NULL;
+}
+
+static sh_tensor *attach_storage(sh_tensor *t, size_t bytes) {
+    t->storage = sh__storage_alloc(bytes);
     if (SH_UNLIKELY(!t->storage)) {
         sh__record_free(t);
         return NULL;
     }
     t->data = t->storage->data;
+    return t;
+}
+
+sh_tensor *sh__tensor_alloc(const sh_spec *spec, int device) {
+    sh_tensor *t = sh__record_alloc();
+    if (SH_UNLIKELY(!t)) return NULL;
+    t->device = (uint8_t)device;
+    if (SH_LIKELY(spec->like != NULL)) {
+        t->dtype = spec->like->dtype;
+        t->element = spec->like->element;
+        set_like(t, spec->like);
+    } else if (!set_spec(t, spec)) {
+        return NULL;
+    }
+    const size_t bytes = (size_t)t->numel * t->element;
+    if (SH_UNLIKELY(bytes > SH_EMBEDDED_BYTES || device == SH_META)) {
+        t->data = NULL;
+        t->storage = NULL;
+        return device == SH_META ? t : attach_storage(t, bytes);
+    }
+    t->storage = &t->own;
+    t->data = t->bytes;
+    atomic_store_explicit(&t->own.refs, 1, memory_order_relaxed);
+    atomic_store_explicit(&t->own.version, 0, memory_order_relaxed);
+    t->own.size = bytes;
     return t;
 }
 
@@ -105,11 +144,6 @@ sh_tensor *sh__tensor_view(const sh_tensor *t) {
     memcpy(view->sizes, t->sizes, sizeof t->sizes);
     memcpy(view->strides, t->strides, sizeof t->strides);
     return view;
-}
-
-void sh__tensor_free(sh_tensor *t) {
-    if (t->storage) sh__storage_release(t->storage);
-    sh__record_free(t);
 }
 
 /* ---- looking ---- */
@@ -218,6 +252,7 @@ size_t sh__tensor_print_type(const sh_tensor *t, char *text, size_t size) {
 /* ---- making ---- */
 
 static sh_status spec_of(sh_spec *spec, sh_dtype dtype, sh_ints sizes, const char *what) {
+    spec->like = NULL;
     if (sizes.n > SH_MAX_DIMS)
         return sh_fail(SH_ERROR_SHAPE, "%s: %zu dimensions, the most is %d", what, sizes.n, SH_MAX_DIMS);
     spec->dtype = dtype;
@@ -281,7 +316,7 @@ sh_tensor *sh_from_data(void *data, sh_dtype dtype, sh_ints sizes, sh_ints strid
     int64_t low, high;
     const bool sound = layout_reach(t->ndim, t->sizes, t->strides, &low, &high);
     atomic_init(&storage->refs, 1);
-    storage->size_class = SH_STORAGE_FOREIGN;
+    storage->kind = SH_STORAGE_FOREIGN;
     storage->data = sound ? (char *)data + low * (int64_t)t->element : data;
     storage->size = sound && t->numel ? (size_t)(high - low + 1) * t->element : 0;
     if ((data || !t->numel) && sound) {
@@ -325,7 +360,7 @@ sh_tensor *sh_tensor_from_number(sh_scalar number) {
         sh_fail(SH_ERROR_TYPE, "a number was expected");
         return NULL;
     }
-    const sh_spec spec = {number.tag == SH_TAG_FLOAT ? SH_F64 : number.tag == SH_TAG_INT ? SH_I64 : SH_B8, 0, {0}};
+    const sh_spec spec = {NULL, number.tag == SH_TAG_FLOAT ? SH_F64 : number.tag == SH_TAG_INT ? SH_I64 : SH_B8, 0, {0}};
     sh_tensor *t = sh__tensor_alloc(&spec, SH_HOST);
     if (!t) return NULL;
     t->flags |= SH_TENSOR_WRAPPED;

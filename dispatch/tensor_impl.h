@@ -21,22 +21,25 @@ enum {
 
 struct sh_storage {
     atomic_int refs;
-    uint8_t size_class; /* of the free list; SH_STORAGE_LARGE or SH_STORAGE_FOREIGN otherwise */
+    uint8_t kind; /* a size class of the free lists, or one of SH_STORAGE_... */
     uint8_t device;
     atomic_uint_fast64_t version;
     size_t size;     /* bytes at `data` that views may reach */
     size_t capacity; /* of the block, for large ones */
     char *data;
     union {
-        sh_storage *next;                 /* on a free list */
-        void (*deleter)(void *context);   /* of foreign memory */
+        sh_storage *next;               /* on a free list */
+        void (*deleter)(void *context); /* of foreign memory */
     } u;
     void *context;
-};
-enum { SH_STORAGE_LARGE = 254, SH_STORAGE_FOREIGN = 255 };
-enum { SH_STORAGE_HEADER = 64 };
-_Static_assert(sizeof(struct sh_storage) <= SH_STORAGE_HEADER, "data follows the header, 64-byte aligned");
+} __attribute__((aligned(64)));
+enum { SH_STORAGE_EMBEDDED = 253, SH_STORAGE_LARGE = 254, SH_STORAGE_FOREIGN = 255 };
+_Static_assert(sizeof(struct sh_storage) == 64, "data follows the header, 64-byte aligned");
 
+enum { SH_EMBEDDED_BYTES = 64 };
+
+/* A tensor of up to 64 bytes keeps its storage and data in its own record. Views of it hold that storage, and so
+ * the record, after the tensor itself is gone. */
 struct sh_tensor {
     atomic_int refs;
     uint32_t flags;
@@ -50,6 +53,8 @@ struct sh_tensor {
         sh_tensor *next; /* on the free list */
     } u;
     int64_t sizes[SH_MAX_DIMS], strides[SH_MAX_DIMS];
+    sh_storage own;
+    char bytes[SH_EMBEDDED_BYTES];
 };
 
 /* A count that other threads may read while this one changes it. */
@@ -66,19 +71,59 @@ struct sh_list {
 
 /* A storage of `size` bytes on the host with one reference. */
 sh_storage *sh__storage_alloc(size_t size);
-void sh__storage_release(sh_storage *storage);
-/* A tensor record with one reference and nothing in it but refs; flags 0. */
-sh_tensor *sh__record_alloc(void);
-void sh__record_free(sh_tensor *t);
-/* For thread exit and sh_memory_trim: empties the free lists. */
-void sh__records_trim(void);
+void sh__storage_free(sh_storage *storage);
+static inline void sh__storage_release(sh_storage *storage) {
+    if (atomic_load_explicit(&storage->refs, memory_order_acquire) == 1 ||
+        atomic_fetch_sub_explicit(&storage->refs, 1, memory_order_acq_rel) == 1)
+        sh__storage_free(storage);
+}
+
+/* A tensor record with one reference, nothing else set but flags = 0. */
+sh_tensor *sh__record_alloc_slow(void);
+void sh__record_free_slow(sh_tensor *t);
+static inline sh_tensor *sh__record_alloc(void) {
+    sh_thread *thread = &sh__thread;
+    sh_tensor *t = thread->free_tensors;
+    if (SH_UNLIKELY(!t)) return sh__record_alloc_slow();
+    thread->free_tensors = t->u.next;
+    thread->free_room++;
+    sh__count(&thread->live_tensors, 1);
+    atomic_store_explicit(&t->refs, 1, memory_order_relaxed);
+    t->flags = 0;
+    t->u.override = NULL;
+    return t;
+}
+static inline void sh__record_free(sh_tensor *t) {
+    sh_thread *thread = &sh__thread;
+    if (SH_UNLIKELY(thread->free_room <= 0)) {
+        sh__record_free_slow(t);
+        return;
+    }
+    thread->free_room--;
+    sh__count(&thread->live_tensors, -1);
+    t->u.next = thread->free_tensors;
+    thread->free_tensors = t;
+}
+/* How many records the free list may hold from now on; it is emptied first. */
+void sh__records_room(int32_t room);
+enum { SH_RECORDS_KEPT = 4096 };
 
 /* An uninitialised tensor of this spec, with one reference that is the caller's; NULL and an error. */
 sh_tensor *sh__tensor_alloc(const sh_spec *spec, int device);
 /* A view on t's storage with its dtype; the caller sets sizes, strides, data through sh__tensor_set_layout. */
 sh_tensor *sh__tensor_view(const sh_tensor *t);
 void sh__tensor_set_layout(sh_tensor *t, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset);
-void sh__tensor_free(sh_tensor *t);
+static inline void sh__tensor_free(sh_tensor *t) {
+    sh_storage *storage = t->storage;
+    if (SH_UNLIKELY(storage != &t->own)) {
+        if (storage) sh__storage_release(storage);
+        sh__record_free(t);
+    } else {
+        sh__storage_release(storage);
+    }
+}
+/* Sizes and dtype from `like`, where it is set. */
+void sh__spec_fill(sh_spec *spec);
 /* Checks rank and sizes and that the bytes fit in 63 bits. `what` names the op or argument. */
 sh_status sh__spec_check(const sh_spec *spec, const char *what);
 /* Do the bytes that a and b reach overlap other than element on element? */

@@ -37,6 +37,7 @@ static void detach(void *value) {
     sh__stacks_drop(thread);
     sh__scope_release(0, NULL, 0);
     sh_memory_trim();
+    sh__records_room(0);
     free(thread->items);
     thread->items = NULL;
     thread->items_capacity = 0;
@@ -70,6 +71,7 @@ sh_thread_cold *sh__cold(void) {
     registry = cold;
     pthread_mutex_unlock(&registry_lock);
     thread->cold = cold;
+    sh_memory_trim();
     return cold;
 }
 

@@ -5,8 +5,9 @@
  * whose bit is clear (here and in sh__global_wants) calls its slot. It is exact at depth 0 only; inside
  * a chain ACTIVE sends every op down the slow path.
  *
- * `top` holds where a call that starts now begins: one list of entries per position of the chain
- * (D-order, M9). Even positions are the thread's own modes, odd ones the global ones. */
+ * `top` holds the stack: one list of entries per position of the chain (M9), even positions the thread's
+ * own modes, odd ones the global ones (only while a chain is in flight). Where a call that starts now
+ * begins is `start` and `start_entry` in the state: what is before is out of sight. */
 #ifndef SH_DISPATCH_THREAD_H
 #define SH_DISPATCH_THREAD_H
 
@@ -38,27 +39,39 @@ typedef struct sh_storage sh_storage;
 
 enum { SH_SMALL_CLASSES = 6 }; /* storages of 64, 128, ... 2048 bytes */
 
+/* What a chain puts back when it ends, copied as one. */
+typedef struct sh_state {
+    sh_entry *start_entry;   /* at position `start`; later positions start from their top */
+    struct sh_switch *switches_open;
+    uint64_t floor;          /* a callback may pop only entries that are younger */
+    uint32_t start;
+    uint32_t balance;        /* pushes, switches, scopes, guards open; a callback must leave it as it was */
+    uint32_t scope_mark;     /* where the innermost scope begins */
+    uint32_t scope_escaped;  /* entries after the mark that were moved to the enclosing scope */
+    uint32_t switches;       /* SH_OFF_... */
+    uint32_t names;          /* named scopes open */
+    uint8_t backend[SH_MAX_DEVICES]; /* chosen backend + 1, or 0 */
+} sh_state;
+
 typedef struct sh_thread {
     uint32_t gate;
     uint32_t nitems; /* results held by scopes */
+    uintptr_t *items; /* tensors, and lists with the low bit set */
     uint32_t items_capacity;
-    uint32_t scope_mark; /* where the innermost scope begins */
-    uint32_t scope_escaped; /* entries after the mark that were moved to the enclosing scope */
-    uint32_t balance;    /* pushes, switches, scopes, guards open; a callback must leave it as it was */
-    uintptr_t *items;    /* tensors, and lists with the low bit set */
+    int32_t free_room; /* how many more records the free list takes; 0 while caching is off */
     sh_tensor *free_tensors;
     sh_storage *free_storages[SH_SMALL_CLASSES];
     int64_t live_tensors, live_bytes; /* may be negative: freed here, made elsewhere */
-    uint8_t backend[SH_MAX_DEVICES];  /* chosen backend + 1, or 0 */
+    sh_state state;
+    uint32_t depth; /* chains in flight */
+    uint32_t live;  /* bit p: position p has entries */
+    uint32_t skip;  /* SH_ENTRY_... flags of entries that now do not run */
+    uint32_t unused;
+    uint64_t sequence; /* of pushes */
+    uint64_t op_number; /* function-level ops, while some mode counts them */
+    sh_thread_cold *cold; /* NULL until the thread is attached */
     uint64_t wants[SH_FAMILY_WORDS];
     sh_entry *top[SH_POS_COUNT];
-    uint32_t depth;    /* chains in flight */
-    uint32_t skip;     /* SH_ENTRY_... flags of entries that now do not run */
-    uint64_t sequence; /* of pushes; a callback may pop only what is younger than `floor` */
-    uint64_t floor;
-    uint64_t op_number; /* function-level ops, while some mode counts them */
-    uint32_t switches; /* SH_OFF_... */
-    sh_thread_cold *cold; /* NULL until the thread is attached */
 } sh_thread;
 
 extern __thread sh_thread sh__thread __attribute__((tls_model("initial-exec"), visibility("hidden")));

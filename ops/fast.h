@@ -22,6 +22,10 @@ static inline sh_ints sh__option_list(const int64_t *given, int n, int64_t *at, 
     return (sh_ints){at, (size_t)n};
 }
 
+static inline void sh__specs_begin(sh_spec *specs, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) specs[i].like = NULL;
+}
+
 void sh__fast_drop(sh_tensor **t, uint32_t n);
 bool sh__fast_own(sh_tensor **t, uint32_t n);
 
@@ -38,6 +42,8 @@ static inline bool sh__fast_alloc(sh_tensor **t, const sh_spec *specs, uint32_t 
 /* Can an in-place result go straight into self? Same shape and dtype; self overlaps nothing but itself, which the
  * slow path decides for views. */
 static inline bool sh__fast_target(const sh_tensor *self, const sh_spec *spec) {
+    if (spec->like == self) return self->storage && atomic_load_explicit(&self->storage->refs, memory_order_relaxed) == 1;
+    if (spec->like) return false;
     return self->dtype == spec->dtype && self->ndim == spec->ndim && (self->flags & SH_TENSOR_CONTIGUOUS) && self->storage &&
            atomic_load_explicit(&self->storage->refs, memory_order_relaxed) == 1 &&
            memcmp(self->sizes, spec->sizes, (size_t)spec->ndim * sizeof *spec->sizes) == 0;

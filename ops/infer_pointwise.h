@@ -10,13 +10,10 @@ sh_status sh__infer_binary_any(sh_spec *r, const sh_tensor *a, const sh_tensor *
 static inline sh_status sh_infer_binary(sh_spec *r, const sh_tensor *a, const sh_tensor *b) {
     const int n = a->ndim;
     bool same = a->dtype == b->dtype && n == b->ndim && !((a->flags | b->flags) & SH_TENSOR_WRAPPED);
-    for (int i = 0; same && i < n; i++) {
-        r->sizes[i] = a->sizes[i];
-        same = a->sizes[i] == b->sizes[i];
-    }
-    if (SH_UNLIKELY(!same)) return sh__infer_binary_any(r, a, b);
-    r->ndim = n;
+    for (int i = 0; same && i < n; i++) same = a->sizes[i] == b->sizes[i];
     r->dtype = (sh_dtype)a->dtype;
+    if (SH_UNLIKELY(!same || !(a->flags & SH_TENSOR_CONTIGUOUS))) return sh__infer_binary_any(r, a, b);
+    r->like = a;
     return SH_OK;
 }
 

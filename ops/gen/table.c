@@ -108,26 +108,31 @@ static void boxed_args(FILE *out, const op *o) {
     }
 }
 
-/* The tensors of the fast path: NULL, special or mixed devices go the slow way; so do lists. */
-static bool fast_condition(FILE *out, const op *o, bool inplace) {
+/* The arguments as the fast path needs them, or -1: a NULL, special tensors, mixed devices and lists go the slow way. */
+static bool looks(FILE *out, const op *o) {
     const char *first = NULL;
-    for (uint32_t i = 0; i < o->schema->nparams; i++)
+    for (uint32_t i = 0; i < o->schema->nparams; i++) {
         if (o->schema->params[i].type == SH_TYPE_TENSORS) return false;
-    fprintf(out, "    if (SH_LIKELY(sh__undisturbed(thread, SH_OP_%s)", o->family);
+        if (!first && o->schema->params[i].type == SH_TYPE_TENSOR && !o->schema->params[i].optional) first = o->schema->params[i].name;
+    }
+    fprintf(out, "    const int device = 1");
     for (uint32_t i = 0; i < o->schema->nparams; i++) {
         const sh_param *p = &o->schema->params[i];
         if (p->type != SH_TYPE_TENSOR) continue;
         if (!p->optional) fprintf(out, " && %s", p->name);
         fprintf(out, p->optional ? " && (!%s || (!(%s->flags & SH_TENSOR_SPECIAL)" : " && !(%s->flags & SH_TENSOR_SPECIAL)", p->name, p->name);
-        if (first) fprintf(out, " && %s->device == %s->device", p->name, first);
+        if (first && first != p->name) fprintf(out, " && %s->device == %s->device", p->name, first);
+        else if (!first) fprintf(out, " && %s->device == SH_HOST", p->name);
         if (p->optional) fprintf(out, "))");
-        else if (!first) first = p->name;
     }
-    if (o->out && !inplace) fprintf(out, " && !options->out");
-    fprintf(out, ")) {\n        const uint32_t device = ");
-    if (first) fprintf(out, "%s->device;\n", first);
-    else fprintf(out, "SH_HOST;\n");
+    fprintf(out, first ? " ? %s->device : -1;\n" : " ? SH_HOST : -1;\n", first);
     return true;
+}
+
+static void fast_condition(FILE *out, const op *o, bool inplace) {
+    fprintf(out, "    if (SH_LIKELY(device >= 0 && sh__undisturbed(thread, SH_OP_%s)", o->family);
+    if (o->out && !inplace) fprintf(out, " && !options->out");
+    fprintf(out, ")) {\n");
 }
 
 static void kernel_args(FILE *out, const op *o) {
@@ -135,12 +140,12 @@ static void kernel_args(FILE *out, const op *o) {
 }
 
 static void fast_out(FILE *out, const op *o) {
-    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], device);\n", o->c);
+    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], (uint32_t)device);\n", o->c);
     fprintf(out, "        if (SH_LIKELY(slot && slot->typed && slot->form == SH_FORM_OUT)) {\n"
-                 "            sh_spec r[%d];\n            sh_tensor *t[%d];\n"
-                 "            if (SH_LIKELY(sh_infer_%s >= 0 && sh__fast_alloc(t, r, %d, device))) {\n"
+                 "            sh_spec r[%d];\n            sh_tensor *t[%d];\n            sh__specs_begin(r, %d);\n"
+                 "            if (SH_LIKELY(sh_infer_%s >= 0 && sh__fast_alloc(t, r, %d, (uint32_t)device))) {\n"
                  "                if (SH_LIKELY(((out_%s)slot->typed)(",
-            o->schema->nreturns, o->schema->nreturns, o->infer, o->schema->nreturns, o->c);
+            o->schema->nreturns, o->schema->nreturns, o->schema->nreturns, o->infer, o->schema->nreturns, o->c);
     for (uint32_t i = 0; i < o->schema->nreturns; i++) fprintf(out, "%st[%u]", i ? ", " : "", i);
     kernel_args(out, o);
     if (o->schema->nreturns == 1) fprintf(out, ") >= 0)) return sh__own(t[0]);\n");
@@ -157,8 +162,8 @@ static void fast_out(FILE *out, const op *o) {
 }
 
 static void fast_inplace(FILE *out, const op *o) {
-    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], device);\n", o->c);
-    fprintf(out, "        if (SH_LIKELY(slot && slot->typed && slot->form == SH_FORM_OUT)) {\n            sh_spec r[1];\n"
+    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], (uint32_t)device);\n", o->c);
+    fprintf(out, "        if (SH_LIKELY(slot && slot->typed && slot->form == SH_FORM_OUT)) {\n            sh_spec r[1];\n            sh__specs_begin(r, 1);\n"
                  "            if (SH_LIKELY(sh_infer_%s >= 0)) {\n"
                  "                if (sh__fast_target(self, r%s) && ((out_%s)slot->typed)(self",
             o->infer, "", o->c);
@@ -170,7 +175,7 @@ static void fast_inplace(FILE *out, const op *o) {
 }
 
 static void fast_returns(FILE *out, const op *o) {
-    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], device);\n", o->c);
+    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], (uint32_t)device);\n", o->c);
     fprintf(out, "        if (SH_LIKELY(slot && slot->typed && slot->form == SH_FORM_RETURNS)) {\n"
                  "            sh_value r[SH_MAX_RESULTS];\n            const uint32_t mark = thread->nitems;\n"
                  "            sh_status status = ((returns_%s)slot->typed)(r",
@@ -191,7 +196,7 @@ static void fast_returns(FILE *out, const op *o) {
 static void slow(FILE *out, const op *o, bool inplace) {
     boxed_args(out, o);
     if (o->schema->nreturns > 1) {
-        fprintf(out, "    sh_value r[SH_MAX_RESULTS];\n    if (sh__call_results(&sh__ops[SH_OP_%s], SH_FUNCTIONAL, NULL, a, r, __builtin_return_address(0)) < 0)"
+        fprintf(out, "    sh_value r[SH_MAX_RESULTS];\n    if (sh__call_results(&sh__ops[SH_OP_%s], SH_FUNCTIONAL, NULL, a, r, device, __builtin_return_address(0)) < 0)"
                      " return (sh_%s_result){0};\n    return (sh_%s_result){",
                 o->c, o->c, o->c);
         for (uint32_t i = 0; i < o->schema->nreturns; i++) fprintf(out, "%sr[%u].as.tensor", i ? ", " : "", i);
@@ -199,11 +204,11 @@ static void slow(FILE *out, const op *o, bool inplace) {
     } else if (o->schema->returns[0].type == SH_TYPE_TENSORS) {
         fprintf(out, "    return sh__call_list(&sh__ops[SH_OP_%s], a, __builtin_return_address(0));\n", o->c);
     } else if (inplace) {
-        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_INPLACE, self, a, __builtin_return_address(0));\n", o->c);
+        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_INPLACE, self, a, device, __builtin_return_address(0));\n", o->c);
     } else if (o->out) {
-        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], options->out ? SH_OUT : SH_FUNCTIONAL, options->out, a, __builtin_return_address(0));\n", o->c);
+        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], options->out ? SH_OUT : SH_FUNCTIONAL, options->out, a, options->out ? -1 : device, __builtin_return_address(0));\n", o->c);
     } else {
-        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_FUNCTIONAL, NULL, a, __builtin_return_address(0));\n", o->c);
+        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_FUNCTIONAL, NULL, a, device, __builtin_return_address(0));\n", o->c);
     }
 }
 
@@ -218,14 +223,15 @@ static void function(FILE *out, const op *o, bool inplace) {
         fprintf(out, "    if (options->out) {\n        sh_fail(SH_ERROR_ARGUMENT, \"%s_ takes no out\");\n        return NULL;\n    }\n", o->schema->name);
     locals_from_options(out, o);
     fprintf(out, "    sh_thread *thread = &sh__thread;\n");
-    if (fast_condition(out, o, inplace)) {
-        if (inplace && o->form != FORM_KERNEL) fprintf(out, "        (void)device;\n");
+    if (looks(out, o)) {
+        fast_condition(out, o, inplace);
+        if (inplace && o->form != FORM_KERNEL) fprintf(out, "        (void)thread;\n");
         else if (inplace) fast_inplace(out, o);
         else if (o->form == FORM_KERNEL || o->form == FORM_FUSED) fast_out(out, o);
         else fast_returns(out, o);
         fprintf(out, "    }\n");
     } else {
-        fprintf(out, "    (void)thread;\n");
+        fprintf(out, "    const int device = -1;\n    (void)thread;\n    (void)device;\n");
     }
     slow(out, o, inplace);
     fprintf(out, "}\n");
