@@ -94,6 +94,7 @@ sh_backend_guard sh_backend_enter(const char *name) {
     guard.device = (int8_t)backends[found].device;
     guard.outer = (int8_t)thread->state.backend[guard.device];
     guard.open = 1;
+    sh__state_changes(thread);
     thread->state.backend[guard.device] = (uint8_t)(found + 1);
     thread->state.balance++;
     sh__gate_update(thread);
@@ -104,6 +105,7 @@ void sh_backend_leave(sh_backend_guard *guard) {
     sh_thread *thread = &sh__thread;
     if (!guard->open) return;
     guard->open = 0;
+    sh__state_changes(thread);
     thread->state.backend[guard->device] = (uint8_t)guard->outer;
     thread->state.balance--;
     sh__gate_update(thread);

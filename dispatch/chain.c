@@ -30,22 +30,24 @@ bool sh__entry_wants(const sh_entry *entry, uint32_t family) {
 /* What callbacks pushed is dropped; the stack is again what the frame's chain runs on. */
 static void put_stack_back(sh_thread *thread, sh_frame *frame) {
     if (SH_LIKELY(!frame->moved)) return;
-    for (int p = 0; p < SH_POS_COUNT; p += 2) {
-        sh__entry_release(thread->top[p]);
+    for (int p = 0; p < SH_POS_COUNT; p++) {
+        if (p % 2 == 0) sh__entry_release(thread->top[p]);
         thread->top[p] = frame->top[p];
     }
-    for (int p = 1; p < SH_POS_COUNT; p += 2) thread->top[p] = frame->top[p];
     thread->live = frame->live;
+    thread->gate &= ~(uint32_t)SH_GATE_MOVED;
     frame->moved = false;
 }
 
 /* A callback is about to push or pop: from now on the thread's stack is what that callback sees. */
 void sh__stack_move(sh_thread *thread) {
+    sh__state_changes(thread);
     sh_frame *frame = &thread->cold->frames[thread->depth - 1];
     if (frame->moved) return;
     memcpy(frame->top, thread->top, sizeof frame->top);
     frame->live = thread->live;
     frame->moved = true;
+    thread->gate |= SH_GATE_MOVED;
     for (uint32_t p = 0; p < SH_POS_COUNT; p++) {
         if (p < thread->state.start) thread->top[p] = NULL;
         else if (p == thread->state.start) thread->top[p] = thread->state.start_entry;
@@ -59,14 +61,19 @@ void sh__stack_move(sh_thread *thread) {
 /* Puts the thread back to what it was when the frame's chain began. */
 static void restore(sh_thread *thread, sh_frame *frame) {
     put_stack_back(thread, frame);
-    thread->state = frame->state;
     thread->skip = frame->skip;
-    sh__names_truncate(thread->cold, frame->state.names);
-    sh__gate_update(thread);
+    if (frame->kept) {
+        thread->state = frame->state;
+        sh__names_truncate(thread->cold, frame->state.names);
+        sh__gate_update(thread);
+    }
+    thread->state.start = frame->start;
+    thread->state.start_entry = frame->start_entry;
+    thread->state.floor = frame->floor;
 }
 
 void sh__gate_update(sh_thread *thread) {
-    uint32_t gate = thread->gate & (uint32_t)(SH_GATE_ERROR | SH_GATE_FAULT);
+    uint32_t gate = thread->gate & (uint32_t)(SH_GATE_ERROR | SH_GATE_FAULT | SH_GATE_MOVED);
     if (thread->depth) gate |= SH_GATE_ACTIVE;
     if (thread->state.switches_open) gate |= SH_GATE_SWITCH;
     for (int i = 0; i < SH_MAX_DEVICES; i++)
@@ -75,7 +82,7 @@ void sh__gate_update(sh_thread *thread) {
 }
 
 /* The last chain of this thread is over: the global modes are out of sight again. */
-static void end_of_chains(sh_thread *thread) {
+static inline void end_of_chains(sh_thread *thread) {
     thread->gate &= ~(uint32_t)SH_GATE_ACTIVE;
     if (SH_UNLIKELY(thread->live & SH_POS_GLOBAL)) sh__globals_release(thread);
 }
@@ -146,21 +153,18 @@ static inline void count_call(sh_mode *mode) {
 }
 
 /* SH_PASS: go on below. SH_OK: answered. Otherwise an error. */
-static inline sh_status invoke(sh_call *call, sh_thread *thread, uint32_t position, sh_entry *entry) {
-    thread->state.start = position;
+static inline sh_status invoke(sh_call *call, sh_thread *thread, sh_entry *entry) {
     thread->state.start_entry = entry->below;
     call->at = entry;
-    call->position = (uint8_t)position;
     if (entry->flags & SH_ENTRY_WATCHING) thread->skip = SH_ENTRY_CAPTURE;
     count_call(entry->mode);
     const uint32_t balance = thread->state.balance, nitems = thread->nitems;
     sh_status status = SH_UNLIKELY(atomic_load_explicit(&timing, memory_order_relaxed)) ? timed(entry->mode, entry->callback, call)
                                                                                        : entry->callback(entry->mode, call);
-    const uint32_t trace = (thread->state.balance ^ balance) | (thread->nitems ^ nitems) | call->frame->moved |
-                           (thread->gate & SH_GATE_ERROR) | call->has_result | ((uint32_t)status ^ SH_PASS);
+    const uint32_t trace = (thread->state.balance ^ balance) | (thread->nitems ^ nitems) | call->has_result |
+                           (thread->gate & (SH_GATE_ERROR | SH_GATE_MOVED)) | ((uint32_t)status ^ SH_PASS);
     if (SH_UNLIKELY(trace)) status = after_callback(call, entry, status, balance, nitems);
     if (entry->flags & SH_ENTRY_WATCHING) thread->skip = call->frame->skip;
-    call->at = NULL;
     return status;
 }
 
@@ -213,13 +217,15 @@ static sh_status walk(sh_call *call, uint32_t position, sh_entry *entry) {
     sh_thread *thread = call->thread;
     sh_status status;
     for (;;) {
+        thread->state.start = position;
         for (; entry; entry = entry->below) {
             const uint32_t family = call->op->family;
             if (!(entry->wants[family / 64 % SH_FAMILY_WORDS] >> family % 64 & 1)) continue;
             if (SH_UNLIKELY((entry->flags & (thread->skip | SH_ENTRY_INEXACT)) | (thread->gate & SH_GATE_SWITCH)) &&
                 passes_by(thread, entry, family))
                 continue;
-            if ((status = invoke(call, thread, position, entry)) != SH_PASS) return status;
+            if ((status = invoke(call, thread, entry)) != SH_PASS) return status;
+            call->at = NULL;
         }
         const uint32_t later = thread->live >> position >> 1;
         const uint32_t next = later ? position + 1 + (uint32_t)__builtin_ctz(later) : SH_POS_COUNT;
@@ -248,10 +254,12 @@ static sh_status walk_moved(sh_call *call, uint32_t position, sh_entry *entry) {
     memcpy(seen, thread->top, sizeof seen);
     memcpy(thread->top, frame->top, sizeof seen);
     thread->live = frame->live;
+    thread->gate &= ~(uint32_t)SH_GATE_MOVED;
     frame->moved = false;
     const sh_status status = walk(call, position, entry);
     memcpy(thread->top, seen, sizeof seen);
     thread->live = live;
+    thread->gate |= SH_GATE_MOVED;
     frame->moved = true;
     return status;
 }
@@ -266,13 +274,14 @@ sh_status sh_next(sh_call *call) {
     sh_tensor *target = call->target;
     sh_entry *start_entry = thread->state.start_entry;
     const uint32_t start = thread->state.start, skip = thread->skip;
-    const uint8_t nargs = call->nargs, position = call->position, edits = call->edits;
+    const uint8_t nargs = call->nargs, edits = call->edits;
     sh_value args[SH_MAX_ARGS];
     for (uint32_t i = 0; i < nargs; i++) args[i] = call->args[i];
     thread->skip = call->frame->skip;
     call->has_result = 0;
     const sh_status status =
-        SH_UNLIKELY(call->frame->moved) ? walk_moved(call, position, entry->below) : walk(call, position, entry->below);
+        SH_UNLIKELY(call->frame->moved) ? walk_moved(call, entry->position, entry->below)
+                                           : walk(call, entry->position, entry->below);
     if (SH_UNLIKELY(call->edits != edits)) {
         for (uint32_t i = 0; i < nargs; i++) call->args[i] = args[i];
         call->op = op;
@@ -285,7 +294,6 @@ sh_status sh_next(sh_call *call) {
     thread->state.start = start;
     thread->state.start_entry = start_entry;
     call->at = entry;
-    call->position = position;
     return status < 0 ? status : SH_OK;
 }
 
@@ -305,35 +313,47 @@ static sh_status enter_slow(sh_call *call, sh_thread *thread, uintptr_t here) {
     return SH_OK;
 }
 
-static sh_status chain(sh_call *call, sh_thread *thread) {
-    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (SH_UNLIKELY(thread->depth || sh__globals_any())) SH_TRY(enter_slow(call, thread, here));
+/* What a frame needs in any case; the rest of the state is kept when something is about to change it. */
+static inline void enter(sh_call *call, sh_thread *thread, uintptr_t here) {
     sh_frame *frame = &thread->cold->frames[thread->depth];
-    if (!thread->depth) {
+    if (SH_LIKELY(!thread->depth)) {
         thread->gate |= SH_GATE_ACTIVE;
         thread->op_number++;
         thread->state.start_entry = thread->top[0];
     }
-    frame->state = thread->state;
+    frame->start = thread->state.start;
+    frame->start_entry = thread->state.start_entry;
+    frame->floor = thread->state.floor;
     frame->stack_address = here;
     frame->call = call;
     frame->held = NULL;
     frame->skip = thread->skip;
-    frame->moved = false;
+    frame->kept = frame->moved = false;
     call->frame = frame;
     call->thread = thread;
     call->depth = thread->depth++;
     thread->state.floor = thread->sequence;
+}
+
+static inline void leave(sh_call *call, sh_thread *thread) {
+    sh_frame *frame = call->frame;
+    if (SH_UNLIKELY(frame->held != NULL)) sh__held_drop(frame);
+    if (SH_UNLIKELY(frame->moved)) put_stack_back(thread, frame);
+    thread->state.start = frame->start;
+    thread->state.start_entry = frame->start_entry;
+    thread->state.floor = frame->floor;
+    thread->depth = call->depth;
+    if (SH_LIKELY(!thread->depth)) end_of_chains(thread);
+}
+
+static inline sh_status chain(sh_call *call, sh_thread *thread) {
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (SH_UNLIKELY(thread->depth || sh__globals_any())) SH_TRY(enter_slow(call, thread, here));
+    enter(call, thread, here);
     const sh_status status = SH_UNLIKELY(thread->state.switches & SH_OFF_ALL)
                                  ? chain_off(call)
                                  : walk(call, thread->state.start, thread->state.start_entry);
-    if (SH_UNLIKELY(frame->held != NULL)) sh__held_drop(frame);
-    put_stack_back(thread, frame);
-    thread->state.start = frame->state.start;
-    thread->state.start_entry = frame->state.start_entry;
-    thread->state.floor = frame->state.floor;
-    thread->depth = call->depth;
-    if (!thread->depth) end_of_chains(thread);
+    leave(call, thread);
     return status;
 }
 
@@ -354,7 +374,7 @@ static sh_status check_args(const sh_call *call) {
 
 /* Fills the record and runs the chain. `device` >= 0: the caller has looked at the arguments, none is NULL, a list or
  * special, all tensors are on that device. */
-static inline sh_status run(sh_call *call, const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device,
+static sh_status run(sh_call *call, const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device,
                             const void *site) {
     sh_thread *thread = &sh__thread;
     if (SH_UNLIKELY(thread->gate & SH_GATE_ERROR)) return sh_error()->code;

@@ -63,7 +63,6 @@ struct sh_call {
     sh_value *args; /* room for SH_MAX_ARGS */
     sh_tensor *target;
     uint8_t nargs, nresults, variant, has_result;
-    uint8_t position;
     uint8_t in_kernel;
     uint8_t scanned; /* device and special are of the arguments as they stand */
     uint8_t special; /* an argument carries an override */
@@ -93,6 +92,13 @@ sh_status sh__run_slot(sh_call *call, const sh_slot *slot);
 /* Finds the device of the arguments (D2) and whether one carries an override; mixed devices are an error that names
  * both. Does nothing while the arguments are as they were. */
 sh_status sh__call_scan(sh_call *call);
+/* The slot for the call's device under this thread's choices, rules applied; NULL and an error. */
+static inline const sh_slot *sh__slot_find(const sh_call *call) {
+    const uint8_t chosen = call->thread->state.backend[call->device];
+    const uint32_t backend = chosen ? chosen - 1u : atomic_load_explicit(&sh__default_backend[call->device], memory_order_relaxed);
+    const sh_slot *slot = atomic_load_explicit(&call->op->slots[backend], memory_order_acquire);
+    return SH_LIKELY(slot && !slot->ruled) ? slot : sh__slot_find_slow(call, backend);
+}
 /* The composite kernel's slot; NULL and an error if there is none. */
 const sh_slot *sh__composite_slot(const sh_op *op);
 /* How a target of another dtype or layout is filled; set by the ops layer. */
@@ -110,6 +116,15 @@ sh_status sh__copy_into(const sh_call *call, sh_tensor *from);
 /* Counts and kinds of the results before they go up. */
 sh_status sh__check_result(const sh_call *call, uint32_t i, sh_value value);
 
+/* Whatever changes a thread's state inside a callback (a scope, switch, name, backend, push) first has the frame of
+ * the chain in flight keep it. */
+static inline void sh__state_changes(sh_thread *thread) {
+    if (SH_LIKELY(!thread->depth)) return;
+    sh_frame *frame = &thread->cold->frames[thread->depth - 1];
+    if (frame->kept) return;
+    frame->kept = true;
+    frame->state = thread->state;
+}
 /* A push or pop inside a callback first parts the thread's stack from the chain's. */
 void sh__stack_move(sh_thread *thread);
 void sh__gate_update(sh_thread *thread);
@@ -133,7 +148,8 @@ void sh__stacks_drop(sh_thread *thread);
 /* globals.c: the snapshot of the process-wide modes. Pinned while a thread's outermost chain uses it. */
 void sh__globals_pin(sh_thread *thread);
 void sh__globals_release(sh_thread *thread);
-bool sh__globals_any(void);
+extern _Atomic(const void *) sh__globals;
+static inline bool sh__globals_any(void) { return SH_UNLIKELY(atomic_load_explicit(&sh__globals, memory_order_relaxed) != NULL); }
 
 /* switch.c: is this mode switched off here? */
 bool sh__mode_is_off(const sh_thread *thread, const sh_mode *mode);

@@ -13,11 +13,15 @@ enum { SH_CACHED_BLOCKS = 64 };
 
 /* A chain in flight. Kept off the C stack so that it survives a longjmp. */
 typedef struct sh_frame {
-    sh_state state;          /* of the thread when the chain began */
+    sh_state state;          /* of the thread when the chain began, if `kept` */
+    sh_entry *start_entry;
+    uint64_t floor;
+    uint32_t start;
     uintptr_t stack_address; /* of the chain's own frame: dead once the stack pointer is above it */
     sh_call *call;           /* good while the frame is alive */
     struct sh_held *held;    /* what edits brought, until the chain ends */
     uint32_t skip;
+    bool kept;               /* something changes the rest of the state, which is in `state` */
     bool moved;              /* a callback pushed: `top` holds what the chain runs on, the thread's is the callback's */
     uint32_t live;
     sh_entry *top[SH_POS_COUNT];

@@ -15,7 +15,7 @@ typedef struct snapshot {
     struct snapshot *retired;
 } snapshot;
 
-static _Atomic(const void *) current;
+_Atomic(const void *) sh__globals;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static snapshot *retired;
 static uint64_t sequence;
@@ -23,10 +23,10 @@ static uint64_t sequence;
 _Atomic uint64_t sh__global_wants[SH_FAMILY_WORDS];
 
 void sh__globals_pin(sh_thread *thread) {
-    const snapshot *s = atomic_load(&current), *again = NULL;
+    const snapshot *s = atomic_load(&sh__globals), *again = NULL;
     for (; s && s != again; s = again) {
         atomic_store(&thread->cold->hazard, s);
-        again = atomic_load(&current);
+        again = atomic_load(&sh__globals);
         if (again == s) break;
     }
     for (int p = 1; s && p < SH_POS_COUNT; p += 2) {
@@ -40,8 +40,6 @@ void sh__globals_release(sh_thread *thread) {
     thread->live &= ~(uint32_t)SH_POS_GLOBAL;
     atomic_store_explicit(&thread->cold->hazard, NULL, memory_order_release);
 }
-
-bool sh__globals_any(void) { return atomic_load_explicit(&current, memory_order_relaxed) != NULL; }
 
 static void free_snapshot(snapshot *s) {
     for (int p = 1; p < SH_POS_COUNT; p += 2) sh__entry_release(s->top[p]);
@@ -81,7 +79,7 @@ static void reclaim(void) {
 }
 
 static void publish(snapshot *next) {
-    snapshot *before = (snapshot *)(uintptr_t)atomic_load(&current);
+    snapshot *before = (snapshot *)(uintptr_t)atomic_load(&sh__globals);
     bool any = false;
     for (int i = 0; i < SH_FAMILY_WORDS; i++) {
         uint64_t wants = 0;
@@ -90,7 +88,7 @@ static void publish(snapshot *next) {
         atomic_store_explicit(&sh__global_wants[i], wants, memory_order_relaxed);
     }
     for (int p = 1; p < SH_POS_COUNT; p += 2) any |= next->top[p] != NULL;
-    atomic_store(&current, any ? next : NULL);
+    atomic_store(&sh__globals, any ? next : NULL);
     if (!any) sh__free(next);
     if (!before) return;
     before->retired = retired;
@@ -101,7 +99,7 @@ static void publish(snapshot *next) {
 /* A copy of the current snapshot, its lists kept. */
 static snapshot *copy_current(void) {
     snapshot *next = sh__calloc(1, sizeof *next);
-    const snapshot *now = atomic_load(&current);
+    const snapshot *now = atomic_load(&sh__globals);
     for (int p = 1; next && now && p < SH_POS_COUNT; p += 2) next->top[p] = sh__entry_keep(now->top[p]);
     return next;
 }
@@ -134,7 +132,7 @@ sh_status sh_push_mode_global(sh_mode *mode) {
 }
 
 static sh_status pop_locked(const sh_mode *mode) {
-    const snapshot *now = atomic_load(&current);
+    const snapshot *now = atomic_load(&sh__globals);
     const sh_entry *last = NULL;
     for (int p = 1; now && p < SH_POS_COUNT; p += 2)
         if (now->top[p] && (!last || now->top[p]->sequence > last->sequence)) last = now->top[p];

@@ -15,6 +15,7 @@ sh_status sh_name_push(const char *name) {
     if (sh__thread.state.names == SH_NAME_DEPTH || length + more >= SH_NAME_PATH)
         return sh_fail(SH_ERROR_NESTING, "sh_name_push: %s is named scope number %u, path %s", name, sh__thread.state.names + 1, cold->path);
     snprintf(cold->path + length, SH_NAME_PATH - length, length ? ".%s" : "%s", name);
+    sh__state_changes(&sh__thread);
     cold->names[sh__thread.state.names++].length = length + (uint32_t)more;
     sh__thread.state.balance++;
     return SH_OK;
@@ -25,6 +26,7 @@ void sh__names_truncate(sh_thread_cold *cold, uint32_t names) { cold->path[names
 void sh_name_pop(void) {
     sh_thread *thread = &sh__thread;
     if (!thread->state.names) return;
+    sh__state_changes(thread);
     sh__names_truncate(thread->cold, --thread->state.names);
     thread->state.balance--;
 }

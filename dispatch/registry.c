@@ -243,11 +243,8 @@ const sh_slot *sh__backend_slot(const sh_op *op, uint32_t backend) {
     return slot;
 }
 
-const sh_slot *sh__slot_find(const sh_call *call) {
-    const uint8_t chosen = sh__thread.state.backend[call->device];
-    const uint32_t backend = chosen ? chosen - 1u : atomic_load_explicit(&sh__default_backend[call->device], memory_order_relaxed);
+const sh_slot *sh__slot_find_slow(const sh_call *call, uint32_t backend) {
     const sh_slot *slot = atomic_load_explicit(&call->op->slots[backend], memory_order_acquire);
-    if (SH_LIKELY(slot && !slot->ruled)) return slot;
     const int ruled = slot ? sh__rules_choose(call, call->device) : -1;
     return sh__backend_slot(call->op, ruled >= 0 ? (uint32_t)ruled : backend);
 }

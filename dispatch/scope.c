@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatch/cold.h"
+#include "dispatch/chain.h"
 
 static void item_release(uintptr_t item) {
     if (item & 1) sh__list_release((sh_list *)(item - 1));
@@ -122,6 +122,7 @@ void sh__scope_release(uint32_t mark, const sh_value *kept, uint32_t nkept) {
 sh_scope sh_scope_begin(const char *file, int line) {
     sh_thread *thread = &sh__thread;
     sh_scope scope = {thread->nitems, 1, thread->state.scope_mark, thread->state.scope_escaped, 0, NULL};
+    sh__state_changes(thread);
     thread->state.scope_mark = thread->nitems;
     thread->state.scope_escaped = 0;
     thread->state.balance++;
@@ -138,6 +139,7 @@ void sh_scope_end(sh_scope *scope) {
     if (!scope->open) return;
     scope->open = 0;
     sh_thread *thread = &sh__thread;
+    sh__state_changes(thread);
     thread->state.balance--;
     if (scope->mark > thread->nitems) return;
     const uint32_t escaped = thread->state.scope_mark == scope->mark ? thread->state.scope_escaped : 0;

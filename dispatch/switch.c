@@ -8,6 +8,7 @@ static void open_switch(sh_switch *s, const sh_mode *mode, uint32_t switches) {
     sh_thread *thread = &sh__thread;
     *s = (sh_switch){.mode = mode, .before = thread->state.switches};
     if (!sh__cold()) return;
+    sh__state_changes(thread);
     s->outer = thread->state.switches_open;
     s->open = 1;
     thread->state.switches_open = s;
@@ -28,6 +29,7 @@ sh_status sh_switch_end(sh_switch *s) {
     if (thread->state.switches_open != s)
         return sh_fail(SH_ERROR_MODE, "sh_switch_end: another switch was opened inside this one and is still open");
     s->open = 0;
+    sh__state_changes(thread);
     thread->state.switches_open = s->outer;
     thread->state.switches = s->before;
     thread->state.balance--;

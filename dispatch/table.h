@@ -72,8 +72,8 @@ sh_op *sh__op_at(uint32_t id);
 /* The op whose name is nearest to a misspelt one, or NULL. */
 const char *sh__op_suggest(const char *name);
 
-/* The slot for the call's device under this thread's choices, rules applied; NULL and an error that lists what there is. */
-const sh_slot *sh__slot_find(const sh_call *call);
+/* The same where rules decide or there is no slot: NULL and an error that lists what there is. */
+const sh_slot *sh__slot_find_slow(const sh_call *call, uint32_t backend);
 /* The slot of one backend; NULL and an error that lists what there is. */
 const sh_slot *sh__backend_slot(const sh_op *op, uint32_t backend);
 /* The slot behind a handle, if it is alive and for this op (or a fallback); NULL and an error. */

@@ -5,6 +5,7 @@
 #include "dispatch/tensor.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,16 +68,6 @@ void sh__tensor_set_layout(sh_tensor *t, int ndim, const int64_t *sizes, const i
     if (layout_is_contiguous(t)) t->flags |= SH_TENSOR_CONTIGUOUS;
 }
 
-static void set_like(sh_tensor *t, const sh_tensor *like) {
-    t->ndim = like->ndim;
-    t->numel = like->numel;
-    t->flags |= SH_TENSOR_CONTIGUOUS;
-    for (int i = 0; i < like->ndim; i++) {
-        t->sizes[i] = like->sizes[i];
-        t->strides[i] = like->strides[i];
-    }
-}
-
 void sh__spec_fill(sh_spec *spec) {
     const sh_tensor *like = spec->like;
     if (!like) return;
@@ -85,47 +76,64 @@ void sh__spec_fill(sh_spec *spec) {
     memcpy(spec->sizes, like->sizes, sizeof spec->sizes);
 }
 
-static sh_tensor *set_spec(sh_tensor *t, const sh_spec *spec) {
-    t->dtype = (uint8_t)spec->dtype;
-    t->element = (uint32_t)sh_dtype_size(spec->dtype);
-    if (SH_LIKELY(set_contiguous(t, spec->ndim, spec->sizes))) return t;
-    sh__record_free(t);
-    sh_fail(SH_ERROR_SHAPE, "the sizes of the result multiply to more bytes than there are");
-    return NULL;
-}
-
-static sh_tensor *attach_storage(sh_tensor *t, size_t bytes) {
-    t->storage = sh__storage_alloc(bytes);
-    if (SH_UNLIKELY(!t->storage)) {
-        sh__record_free(t);
-        return NULL;
-    }
-    t->data = t->storage->data;
-    return t;
-}
-
-sh_tensor *sh__tensor_alloc(const sh_spec *spec, int device) {
-    sh_tensor *t = sh__record_alloc();
-    if (SH_UNLIKELY(!t)) return NULL;
-    t->device = (uint8_t)device;
-    if (SH_LIKELY(spec->like != NULL)) {
-        t->dtype = spec->like->dtype;
-        t->element = spec->like->element;
-        set_like(t, spec->like);
-    } else if (!set_spec(t, spec)) {
-        return NULL;
-    }
-    const size_t bytes = (size_t)t->numel * t->element;
-    if (SH_UNLIKELY(bytes > SH_EMBEDDED_BYTES || device == SH_META)) {
-        t->data = NULL;
-        t->storage = NULL;
-        return device == SH_META ? t : attach_storage(t, bytes);
-    }
+static void embed_storage(sh_tensor *t, size_t bytes) {
     t->storage = &t->own;
     t->data = t->bytes;
     atomic_store_explicit(&t->own.refs, 1, memory_order_relaxed);
     atomic_store_explicit(&t->own.version, 0, memory_order_relaxed);
     t->own.size = bytes;
+}
+
+static __attribute__((noinline)) sh_tensor *attach_storage(sh_tensor *t, size_t bytes) {
+    t->data = NULL;
+    t->storage = NULL;
+    if (t->device == SH_META) return t;
+    if (bytes <= SH_EMBEDDED_BYTES) {
+        embed_storage(t, bytes);
+        return t;
+    }
+    t->storage = sh__storage_alloc(bytes);
+    if (SH_LIKELY(t->storage != NULL)) {
+        t->data = t->storage->data;
+        return t;
+    }
+    sh__record_free(t);
+    return NULL;
+}
+
+/* Fixed lengths copy in a few instructions; most tensors have four dimensions or fewer. */
+static inline void set_like(sh_tensor *t, const sh_tensor *like) {
+    memcpy(&t->dtype, &like->dtype, offsetof(sh_tensor, data) - offsetof(sh_tensor, dtype));
+    memcpy(t->sizes, like->sizes, sizeof t->sizes / 2);
+    memcpy(t->strides, like->strides, sizeof t->strides / 2);
+    if (SH_LIKELY(like->ndim <= SH_MAX_DIMS / 2)) return;
+    memcpy(t->sizes, like->sizes, sizeof t->sizes);
+    memcpy(t->strides, like->strides, sizeof t->strides);
+}
+
+static __attribute__((noinline)) sh_tensor *alloc_by_sizes(const sh_spec *spec, int device) {
+    sh_tensor *t = sh__record_alloc();
+    if (!t) return NULL;
+    t->device = (uint8_t)device;
+    t->dtype = (uint8_t)spec->dtype;
+    t->element = (uint32_t)sh_dtype_size(spec->dtype);
+    if (SH_LIKELY(set_contiguous(t, spec->ndim, spec->sizes))) return attach_storage(t, (size_t)t->numel * t->element);
+    sh__record_free(t);
+    sh_fail(SH_ERROR_SHAPE, "the sizes of the result multiply to more bytes than there are");
+    return NULL;
+}
+
+sh_tensor *sh__tensor_alloc(const sh_spec *spec, int device) {
+    const sh_tensor *like = spec->like;
+    if (!like) return alloc_by_sizes(spec, device);
+    sh_tensor *t = sh__record_alloc();
+    if (SH_UNLIKELY(!t)) return NULL;
+    set_like(t, like);
+    t->flags = SH_TENSOR_CONTIGUOUS;
+    t->device = (uint8_t)device;
+    const size_t bytes = (size_t)t->numel * t->element;
+    if (SH_UNLIKELY(bytes > SH_EMBEDDED_BYTES || device == SH_META)) return attach_storage(t, bytes);
+    embed_storage(t, bytes);
     return t;
 }
 

@@ -18,7 +18,8 @@ enum {
     SH_GATE_SWITCH = 2,  /* a switch is open */
     SH_GATE_BACKEND = 4, /* a backend was chosen for this thread */
     SH_GATE_ACTIVE = 8, /* a chain is in flight */
-    SH_GATE_FAULT = 16   /* allocations are counted (sh_memory_fail_after) */
+    SH_GATE_FAULT = 16,  /* allocations are counted (sh_memory_fail_after) */
+    SH_GATE_MOVED = 32   /* the stack that a callback sees is not its chain's: it pushed or popped */
 };
 
 /* The chain: first, function level, last of it, then (composite or not) dispatch level, last of it. */
