@@ -328,7 +328,7 @@ static bool check_reference(golden_case *c, const sh_value *results, char *repor
     for (size_t k = 0; k < SH_MAX_RESULTS && expected[k].tag == SH_TAG_TENSOR; k++) {
         const sh_tensor *wanted = expected[k].as.tensor, *got = sh_value_as_tensor(results[k]);
         golden_result r = {.after = -1};
-        r.spec = (sh_spec){sh_tensor_dtype(wanted), sh_tensor_ndim(wanted), {0}};
+        r.spec = (sh_spec){.dtype = sh_tensor_dtype(wanted), .ndim = sh_tensor_ndim(wanted)};
         memcpy(r.spec.sizes, sh_tensor_sizes(wanted), (size_t)r.spec.ndim * sizeof *r.spec.sizes);
         if (!compare(c->op, &r, got, report, size) || !compare_values(c->op, wanted, got, report, size))
             return false;
