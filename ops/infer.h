@@ -6,6 +6,7 @@
 #include "ops/infer_factory.h"
 #include "ops/infer_linalg.h"
 #include "ops/infer_pointwise.h"
+#include "ops/infer_reduce.h"
 #include "ops/infer_shape.h"
 
 #endif
