@@ -44,17 +44,15 @@ typedef void apply_f64(const double *x, const double *y, double *out, size_t n);
     static long double wide_f64_##name(long double x, long double y) {                             \
         return (void)y, reference_f64_##name(x);                                                   \
     }
-#define SH_VMATH_BINARY(name, ...)                                                                 \
-    static void f32_##name(const float *x, const float *y, float *out, size_t n) {                 \
-        sh_vmath_##name##_f32(x, y, out, n);                                                       \
-    }                                                                                              \
-    static void f64_##name(const double *x, const double *y, double *out, size_t n) {              \
-        sh_vmath_##name##_f64(x, y, out, n);                                                       \
-    }                                                                                              \
-    static double wide_f32_##name(double x, double y) { return reference_f32_##name(x, y); }       \
-    static long double wide_f64_##name(long double x, long double y) {                             \
-        return reference_f64_##name(x, y);                                                         \
-    }
+#define SH_VMATH_BINARY(name, ...)                                                           \
+    static void f32_##name(const float *x, const float *y, float *out, size_t n) {           \
+        sh_vmath_##name##_f32(x, y, out, n);                                                 \
+    }                                                                                        \
+    static void f64_##name(const double *x, const double *y, double *out, size_t n) {        \
+        sh_vmath_##name##_f64(x, y, out, n);                                                 \
+    }                                                                                        \
+    static double wide_f32_##name(double x, double y) { return reference_f32_##name(x, y); } \
+    static long double wide_f64_##name(long double x, long double y) { return reference_f64_##name(x, y); }
 #include "ops/cpu/vmath.def"
 #undef SH_VMATH_UNARY
 #undef SH_VMATH_PARAM
@@ -70,14 +68,11 @@ typedef struct function {
     int operands;
 } function;
 
-#define ROW(name, ulp_f32, ulp_f64, operands)                                                      \
+#define ROW(name, ulp_f32, ulp_f64, operands) \
     {#name, f32_##name, f64_##name, wide_f32_##name, wide_f64_##name, ulp_f32, ulp_f64, operands},
-#define SH_VMATH_UNARY(name, source_f32, source_f64, ulp_f32, ulp_f64)                             \
-    ROW(name, ulp_f32, ulp_f64, 1)
-#define SH_VMATH_PARAM(name, source_f32, source_f64, ulp_f32, ulp_f64)                             \
-    ROW(name, ulp_f32, ulp_f64, 1)
-#define SH_VMATH_BINARY(name, source_f32, source_f64, ulp_f32, ulp_f64)                            \
-    ROW(name, ulp_f32, ulp_f64, 2)
+#define SH_VMATH_UNARY(name, source_f32, source_f64, ulp_f32, ulp_f64) ROW(name, ulp_f32, ulp_f64, 1)
+#define SH_VMATH_PARAM(name, source_f32, source_f64, ulp_f32, ulp_f64) ROW(name, ulp_f32, ulp_f64, 1)
+#define SH_VMATH_BINARY(name, source_f32, source_f64, ulp_f32, ulp_f64) ROW(name, ulp_f32, ulp_f64, 2)
 static const function functions[] = {
 #include "ops/cpu/vmath.def"
 };
@@ -184,8 +179,7 @@ static float random_f32(uint64_t *state) {
 static bool same_bits_f32(float a, float b) { return !memcmp(&a, &b, sizeof a); }
 static bool same_bits_f64(double a, double b) { return !memcmp(&a, &b, sizeof a); }
 
-static void judge_f32(const function *f, const float *x, const float *y, const double *want,
-                      size_t n) {
+static void judge_f32(const function *f, const float *x, const float *y, const double *want, size_t n) {
     static float got[MAX_SAMPLE];
     const char *level = sh_vmath_level_name(sh_vmath_level_now());
     size_t worst = 0;
@@ -196,8 +190,8 @@ static void judge_f32(const function *f, const float *x, const float *y, const d
         const double here = ulp_distance_f32(got[i], want[i]);
         if (here > ulp) ulp = here, worst = i;
     }
-    cr_expect(le(dbl, ulp, f->ulp_f32), "%s_f32 at %s of (%a, %a): %a instead of %a", f->name,
-              level, x[worst], y[worst], got[worst], want[worst]);
+    cr_expect(le(dbl, ulp, f->ulp_f32), "%s_f32 at %s of (%a, %a): %a instead of %a", f->name, level,
+              x[worst], y[worst], got[worst], want[worst]);
 }
 
 static void judge_f64(const function *f, const double *x, const double *y, const long double *want,
@@ -211,8 +205,8 @@ static void judge_f64(const function *f, const double *x, const double *y, const
         const double here = ulp_distance_f64(got[i], want[i]);
         if (here > ulp) ulp = here, worst = i;
     }
-    cr_expect(le(dbl, ulp, f->ulp_f64), "%s_f64 at %s of (%a, %a): %a instead of %La", f->name,
-              level, x[worst], y[worst], got[worst], want[worst]);
+    cr_expect(le(dbl, ulp, f->ulp_f64), "%s_f64 at %s of (%a, %a): %a instead of %La", f->name, level,
+              x[worst], y[worst], got[worst], want[worst]);
 }
 
 static void judge_f32_at_all_levels(const function *f, const float *x, const float *y, size_t n) {

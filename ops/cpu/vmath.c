@@ -54,25 +54,21 @@ sh_vmath_param_f64_fn *sh_vmath_param_f64(sh_vmath_param id) { return f64->param
 sh_vmath_binary_f32_fn *sh_vmath_binary_f32(sh_vmath_binary id) { return f32->binary[id]; }
 sh_vmath_binary_f64_fn *sh_vmath_binary_f64(sh_vmath_binary id) { return f64->binary[id]; }
 
-#define SH_VMATH_UNARY(name, ...)                                                                  \
-    void sh_vmath_##name##_f32(const float *x, float *y, size_t n) {                               \
-        f32->unary[SH_VMATH_##name](x, y, n);                                                      \
-    }                                                                                              \
-    void sh_vmath_##name##_f64(const double *x, double *y, size_t n) {                             \
-        f64->unary[SH_VMATH_##name](x, y, n);                                                      \
+#define SH_VMATH_UNARY(name, ...)                                                                            \
+    void sh_vmath_##name##_f32(const float *x, float *y, size_t n) { f32->unary[SH_VMATH_##name](x, y, n); } \
+    void sh_vmath_##name##_f64(const double *x, double *y, size_t n) { f64->unary[SH_VMATH_##name](x, y, n); }
+#define SH_VMATH_PARAM(name, ...)                                                       \
+    void sh_vmath_##name##_f32(const float *x, float *y, size_t n, const float *p) {    \
+        f32->param[SH_VMATH_##name](x, y, n, p);                                        \
+    }                                                                                   \
+    void sh_vmath_##name##_f64(const double *x, double *y, size_t n, const double *p) { \
+        f64->param[SH_VMATH_##name](x, y, n, p);                                        \
     }
-#define SH_VMATH_PARAM(name, ...)                                                                  \
-    void sh_vmath_##name##_f32(const float *x, float *y, size_t n, const float *p) {               \
-        f32->param[SH_VMATH_##name](x, y, n, p);                                                   \
-    }                                                                                              \
-    void sh_vmath_##name##_f64(const double *x, double *y, size_t n, const double *p) {            \
-        f64->param[SH_VMATH_##name](x, y, n, p);                                                   \
-    }
-#define SH_VMATH_BINARY(name, ...)                                                                 \
-    void sh_vmath_##name##_f32(const float *x, const float *y, float *out, size_t n) {             \
-        f32->binary[SH_VMATH_##name](x, y, out, n);                                                \
-    }                                                                                              \
-    void sh_vmath_##name##_f64(const double *x, const double *y, double *out, size_t n) {          \
-        f64->binary[SH_VMATH_##name](x, y, out, n);                                                \
+#define SH_VMATH_BINARY(name, ...)                                                        \
+    void sh_vmath_##name##_f32(const float *x, const float *y, float *out, size_t n) {    \
+        f32->binary[SH_VMATH_##name](x, y, out, n);                                       \
+    }                                                                                     \
+    void sh_vmath_##name##_f64(const double *x, const double *y, double *out, size_t n) { \
+        f64->binary[SH_VMATH_##name](x, y, out, n);                                       \
     }
 #include "ops/cpu/vmath.def"

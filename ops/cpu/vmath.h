@@ -73,14 +73,14 @@ typedef void sh_vmath_param_f64_fn(const double *x, double *y, size_t n, const d
 typedef void sh_vmath_binary_f32_fn(const float *x, const float *y, float *out, size_t n);
 typedef void sh_vmath_binary_f64_fn(const double *x, const double *y, double *out, size_t n);
 
-#define SH_VMATH_UNARY(name, ...)                                                                  \
-    sh_vmath_unary_f32_fn sh_vmath_##name##_f32;                                                   \
+#define SH_VMATH_UNARY(name, ...)                \
+    sh_vmath_unary_f32_fn sh_vmath_##name##_f32; \
     sh_vmath_unary_f64_fn sh_vmath_##name##_f64;
-#define SH_VMATH_PARAM(name, ...)                                                                  \
-    sh_vmath_param_f32_fn sh_vmath_##name##_f32;                                                   \
+#define SH_VMATH_PARAM(name, ...)                \
+    sh_vmath_param_f32_fn sh_vmath_##name##_f32; \
     sh_vmath_param_f64_fn sh_vmath_##name##_f64;
-#define SH_VMATH_BINARY(name, ...)                                                                 \
-    sh_vmath_binary_f32_fn sh_vmath_##name##_f32;                                                  \
+#define SH_VMATH_BINARY(name, ...)                \
+    sh_vmath_binary_f32_fn sh_vmath_##name##_f32; \
     sh_vmath_binary_f64_fn sh_vmath_##name##_f64;
 #include "ops/cpu/vmath.def"
 #undef SH_VMATH_UNARY

@@ -28,10 +28,10 @@ typedef struct worst {
 typedef void apply_fn(const float *x, float *y, size_t n);
 
 #define SH_VMATH_UNARY(name, ...)
-#define SH_VMATH_PARAM(name, ...)                                                                  \
-    static void apply_##name(const float *x, float *y, size_t n) {                                 \
-        static const float p[] = {REFERENCE_P_##name};                                             \
-        sh_vmath_##name##_f32(x, y, n, p);                                                         \
+#define SH_VMATH_PARAM(name, ...)                                  \
+    static void apply_##name(const float *x, float *y, size_t n) { \
+        static const float p[] = {REFERENCE_P_##name};             \
+        sh_vmath_##name##_f32(x, y, n, p);                         \
     }
 #define SH_VMATH_BINARY(name, ...)
 #include "ops/cpu/vmath.def"
@@ -85,12 +85,10 @@ static void measure(const struct function *f, uint64_t stride) {
     }
     for (int level = 0; level < SH_VMATH_LEVEL_COUNT; level++) {
         if (!sh_vmath_force_level((sh_vmath_level)level)) continue;
-        printf("%-12s %-7s %9.4f ULP at %a (%g) -> %a", f->name,
-               sh_vmath_level_name((sh_vmath_level)level), w[level].ulp, w[level].x, w[level].x,
-               w[level].y);
+        printf("%-12s %-7s %9.4f ULP at %a (%g) -> %a", f->name, sh_vmath_level_name((sh_vmath_level)level),
+               w[level].ulp, w[level].x, w[level].x, w[level].y);
         if (w[level].wrong)
-            printf("; WRONG %" PRIu64 ": %a -> %a", w[level].wrong, w[level].wrong_x,
-                   w[level].wrong_y);
+            printf("; WRONG %" PRIu64 ": %a -> %a", w[level].wrong, w[level].wrong_x, w[level].wrong_y);
         putchar('\n');
     }
     fflush(stdout);
