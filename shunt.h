@@ -30,5 +30,8 @@
 #include "dispatch/mode.h"
 #include "ops/api.h"
 #include "ops/ops.h"
+#include "modes/spec.h"
+#include "modes/finding.h"
+#include "modes/environment.h"
 
 #endif

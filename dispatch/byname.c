@@ -27,7 +27,7 @@ static const sh_op *find_op(const char *name, sh_variant *variant) {
         *variant = SH_INPLACE;
         if (plain && sh_op_schema(plain) && (plain->tags & SH_OP_INPLACE)) return plain;
     }
-    const char *near = sh__op_suggest(name);
+    const char *near = sh_op_suggest(name);
     sh_fail(SH_ERROR_OP, op ? "op %s has kernels but no schema%s%s" : "there is no op %s%s%s", name,
             near && !op ? "; did you mean " : "", near && !op ? near : "");
     return NULL;

@@ -72,6 +72,9 @@ SH_API void sh_name_pop(void);
  * With results: " -> f32[2, 2]". Returns the length it would have, as snprintf. */
 SH_API size_t sh_call_print(const sh_call *call, char *text, size_t size);
 
+/* One value as it prints in a call: "f32[2, 3]", "2", "[1, 1]", "None". */
+SH_API size_t sh_value_print(sh_value value, char *text, size_t size);
+
 SH_END_DECLS
 
 #endif

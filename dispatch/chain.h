@@ -109,8 +109,6 @@ void sh__held_drop(sh_frame *frame);
 /* Takes `given` for the parameter: a number becomes a tensor or a list of one (which then points at `given`). Where
  * the kind does not fit, an error that names op, argument and mode. */
 sh_status sh__check_arg(const sh_call *call, const sh_param *param, const sh_value *given, sh_value *taken);
-/* How a value prints in a call: "f32[2, 3]", "2", "[1, 1]", "None". Returns the length as snprintf does. */
-size_t sh__value_print(sh_value value, char *text, size_t size);
 /* Copies where shape and dtype allow it, else an error that names the target. */
 sh_status sh__copy_into(const sh_call *call, sh_tensor *from);
 /* Counts and kinds of the results before they go up. */

@@ -131,11 +131,16 @@ sh_status sh_push_mode_global(sh_mode *mode) {
     return status;
 }
 
+static sh_entry *last_entry(const snapshot *s) {
+    sh_entry *last = NULL;
+    for (int p = 1; p < SH_POS_COUNT; p += 2)
+        if (s->top[p] && (!last || s->top[p]->sequence > last->sequence)) last = s->top[p];
+    return last;
+}
+
 static sh_status pop_locked(const sh_mode *mode) {
     const snapshot *now = atomic_load(&sh__globals);
-    const sh_entry *last = NULL;
-    for (int p = 1; now && p < SH_POS_COUNT; p += 2)
-        if (now->top[p] && (!last || now->top[p]->sequence > last->sequence)) last = now->top[p];
+    sh_entry *last = now ? last_entry(now) : NULL;
     if (!last) return sh_fail(SH_ERROR_MODE, "sh_pop_mode_global: %s is to be popped, but the stack is empty", mode->name);
     if (last->mode != mode)
         return sh_fail(SH_ERROR_MODE, "sh_pop_mode_global: %s is to be popped, but %s was pushed last", mode->name,
@@ -143,7 +148,7 @@ static sh_status pop_locked(const sh_mode *mode) {
     snapshot *next = copy_current();
     if (!next) return SH_ERROR_MEMORY;
     next->top[last->position] = sh__entry_keep(last->below);
-    sh__entry_release((sh_entry *)(uintptr_t)last);
+    sh__entry_release(last);
     publish(next);
     return SH_OK;
 }
@@ -159,7 +164,22 @@ sh_status sh_pop_mode_global(sh_mode *mode) {
     return status;
 }
 
-__attribute__((destructor)) static void library_exit(void) {
+void sh_mode_pop_all_global(void) {
+    for (;;) {
+        pthread_mutex_lock(&lock);
+        const snapshot *now = atomic_load(&sh__globals);
+        sh_entry *last = now ? last_entry(now) : NULL;
+        sh_mode *mode = last ? sh_mode_keep(last->mode) : NULL;
+        pthread_mutex_unlock(&lock);
+        if (!mode || sh_pop_mode_global(mode) < 0) {
+            sh_mode_release(mode);
+            return;
+        }
+        sh_mode_release(mode);
+    }
+}
+
+__attribute__((destructor(103))) static void library_exit(void) {
     pthread_mutex_lock(&lock);
     reclaim();
     pthread_mutex_unlock(&lock);

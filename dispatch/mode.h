@@ -79,6 +79,7 @@ SH_API size_t sh_mode_depth(void);
 /* Under every thread's own modes. A pop returns at once; calls in flight may still run the mode. (M1) */
 SH_API sh_status sh_push_mode_global(sh_mode *mode);
 SH_API sh_status sh_pop_mode_global(sh_mode *mode);
+SH_API void sh_mode_pop_all_global(void);
 
 typedef struct sh_mode_info {
     sh_mode *mode;  /* borrowed */

@@ -41,6 +41,8 @@ enum {
 /* ---- ops ---- */
 /* By name, "max.dim", "mylib::gate"; NULL without an error if there is none. */
 SH_API const sh_op *sh_op_find(const char *name);
+/* The name of the op that a misspelt name is nearest to, or NULL. */
+SH_API const char *sh_op_suggest(const char *name);
 SH_API const sh_op *sh_op_by_id(uint32_t id);
 SH_API uint32_t sh_op_count(void);
 SH_API const char *sh_op_name(const sh_op *op);

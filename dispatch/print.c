@@ -58,7 +58,7 @@ static void put_value(sink *out, sh_value v) {
     }
 }
 
-size_t sh__value_print(sh_value value, char *text, size_t size) {
+size_t sh_value_print(sh_value value, char *text, size_t size) {
     sink out = {text, size, 0};
     put_value(&out, value);
     return out.length;

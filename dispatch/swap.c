@@ -66,7 +66,7 @@ static sh_status check_dropped(const swap *s, const char *mode) {
         const sh_param *param = &s->call->schema->params[i];
         if (s->used >> i & 1 || (param->has_default && sh_value_equal(s->call->args[i], param->value))) continue;
         char text[64];
-        sh__value_print(s->call->args[i], text, sizeof text);
+        sh_value_print(s->call->args[i], text, sizeof text);
         return sh_fail(SH_ERROR_ARGUMENT, "mode %s can't swap %s for %s: %s has no argument %s, which is %s", mode,
                        s->call->op->name, s->to->name, s->to->name, param->name, text);
     }

@@ -55,7 +55,7 @@ uint32_t sh_op_family(const sh_op *op) { return op->family; }
 uint32_t sh_op_tags(const sh_op *op) { return op->tags; }
 const sh_schema *sh_op_schema(const sh_op *op) { return atomic_load_explicit(&op->schema, memory_order_acquire); }
 
-const char *sh__op_suggest(const char *name) {
+const char *sh_op_suggest(const char *name) {
     static const char *names[SH_MAX_OPS];
     size_t n = 0;
     sh__table_lock();

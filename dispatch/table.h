@@ -69,8 +69,6 @@ sh_op *sh__op_intern(const char *name);
 /* The family id that a name has or will have. */
 sh_status sh__family_intern(const char *name, uint32_t *family);
 sh_op *sh__op_at(uint32_t id);
-/* The op whose name is nearest to a misspelt one, or NULL. */
-const char *sh__op_suggest(const char *name);
 
 /* The same where rules decide or there is no slot: NULL and an error that lists what there is. */
 const sh_slot *sh__slot_find_slow(const sh_call *call, uint32_t backend);

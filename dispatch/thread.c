@@ -81,6 +81,6 @@ void sh__threads_visit(void (*visit)(sh_thread_cold *cold, void *user), void *us
     pthread_mutex_unlock(&registry_lock);
 }
 
-__attribute__((destructor)) static void library_exit(void) {
+__attribute__((destructor(102))) static void library_exit(void) {
     if (sh__thread.cold) detach(sh__thread.cold);
 }

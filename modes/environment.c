@@ -1,0 +1,34 @@
+/* environment.c - SHUNT_MODES, SHUNT_BACKEND, SHUNT_STRICT: the twins of the command line's flags, obeyed by any
+ * program linked with the library, statically too.
+ *
+ * Read once, before main, by secure_getenv. A bad value is one warning, and the program goes on without it
+ * unless SHUNT_STRICT=1. Modes from the environment stay pushed to the end, when their reports are written. */
+#include "modes/environment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "modes/spec.h"
+
+static sh_status result = SH_OK;
+
+static void obey(const char *name, sh_status (*use)(const char *value)) {
+    const char *value = secure_getenv(name);
+    if (!value || !*value || use(value) >= 0) return;
+    const sh_error_info *error = sh_error();
+    sh_warn("%s: %s", name, error ? error->message : "not usable");
+    result = error ? error->code : SH_ERROR_SPEC;
+    sh_clear_error();
+}
+
+sh_status sh_environment_status(void) { return result; }
+
+__attribute__((constructor(200))) static void read_environment(void) {
+    obey("SHUNT_BACKEND", sh_backend_set_default);
+    obey("SHUNT_MODES", sh_mode_push_spec_global);
+    const char *strict = secure_getenv("SHUNT_STRICT");
+    if (result < 0 && strict && strcmp(strict, "1") == 0) exit(2);
+}
+
+/* Reports are written when a mode dies: the environment's die here. */
+__attribute__((destructor)) static void drop_global_modes(void) { sh_mode_pop_all_global(); }

@@ -1,0 +1,231 @@
+/* nancheck.c - the nancheck mode: the first NaN (and by option Inf), where it was born, and from what.
+ *
+ * After every call the floating results are scanned. A bad value with good inputs was born here; with a bad input it
+ * arrived, and only the first arrival is told, since everything after it merely passes it on. */
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "dispatch/memory_impl.h"
+#include "dispatch/tensor_impl.h"
+#include "modes/finding.h"
+#include "modes/reason.h"
+#include "modes/scan.h"
+#include "modes/site.h"
+#include "modes/where.h"
+#include "ops/element.h"
+
+const sh_option sh__nancheck_options[] = {
+    {"inf", SH_OPTION_FLAG, "0", NULL, "look for Inf too"},
+    {"stop", SH_OPTION_CHOICE, "error", "error|trap|warn", "what a finding does: fail the call, raise SIGTRAP, or go on"},
+    {"out", SH_OPTION_STRING, NULL, NULL, "file to write, %p is the pid; default stderr"},
+    {"level", SH_OPTION_CHOICE, "function", "function|dispatch", "dispatch also sees what composites are made of"},
+    SH_WHERE_OPTIONS,
+    {NULL, SH_OPTION_STRING, NULL, NULL, NULL},
+};
+
+typedef struct checker {
+    sh_where where;
+    FILE *out;
+    bool inf;
+    enum { STOP_ERROR, STOP_TRAP, STOP_WARN } stop;
+    atomic_bool arrived; /* an arrival was told */
+} checker;
+
+static const char *bad_name(double v) { return isnan(v) ? "NaN" : v > 0 ? "Inf" : "-Inf"; }
+
+SH_PRINTF(3, 4) static void append(char *text, size_t size, const char *format, ...) {
+    const size_t n = strlen(text);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text + n, size - n, format, list);
+    va_end(list);
+}
+
+static void put_index(char *text, size_t size, int ndim, const int64_t *index) {
+    append(text, size, "[");
+    for (int i = 0; i < ndim; i++) append(text, size, i ? ", %" PRId64 : "%" PRId64, index[i]);
+    append(text, size, "]");
+}
+
+/* ---- the inputs ---- */
+
+typedef struct input {
+    const char *name;
+    const sh_tensor *t;
+    uint32_t place; /* in a list */
+    bool in_list;
+} input;
+
+static size_t collect_inputs(const sh_call *call, input *inputs, size_t capacity) {
+    const sh_schema *schema = sh_op_schema(sh_call_op_of(call));
+    size_t n = 0;
+    for (uint32_t i = 0; i < sh_call_nargs(call); i++) {
+        const sh_value v = sh_call_arg(call, i);
+        if (v.tag == SH_TAG_TENSOR && n < capacity) inputs[n++] = (input){schema->params[i].name, v.as.tensor, 0, false};
+        for (uint32_t k = 0; v.tag == SH_TAG_TENSORS && k < v.count && n < capacity; k++)
+            if (v.as.tensors[k]) inputs[n++] = (input){schema->params[i].name, v.as.tensors[k], k, true};
+    }
+    return n;
+}
+
+static bool broadcasts_to(const sh_tensor *t, const sh_tensor *result) {
+    if (t->ndim > result->ndim || !t->data) return false;
+    for (int i = 1; i <= t->ndim; i++)
+        if (t->sizes[t->ndim - i] != 1 && t->sizes[t->ndim - i] != result->sizes[result->ndim - i]) return false;
+    return true;
+}
+
+/* For an elementwise op the value at the same index; for others the range. */
+static void tell_inputs(sh_finding *f, const sh_call *call, const input *inputs, size_t n, const sh_tensor *result,
+                        const int64_t *index, double out) {
+    double values[8];
+    size_t nvalues = 0;
+    const bool pointwise = (sh_op_tags(sh_call_op_of(call)) & SH_OP_POINTWISE) != 0;
+    for (size_t i = 0; i < n && i < 8; i++) {
+        const sh_tensor *t = inputs[i].t;
+        double low, high;
+        append(f->inputs, sizeof f->inputs, i ? ", %s" : "%s", inputs[i].name);
+        if (inputs[i].in_list) append(f->inputs, sizeof f->inputs, "[%u]", inputs[i].place);
+        if (pointwise && broadcasts_to(t, result)) {
+            values[nvalues++] = sh_load_f64((sh_dtype)t->dtype, sh_element(t, index, result->ndim));
+            append(f->inputs, sizeof f->inputs, " = %.9g", values[nvalues - 1]);
+        } else if (sh_scan_range(t, &low, &high)) {
+            append(f->inputs, sizeof f->inputs, " in %.6g..%.6g", low, high);
+        }
+    }
+    const char *why = pointwise && nvalues ? sh_reason(sh_op_name(sh_op_by_id(sh_call_family(call))), values, nvalues, out) : NULL;
+    if (why) append(f->why, sizeof f->why, "%s", why);
+}
+
+static const input *find_bad_input(const checker *c, const input *inputs, size_t n, int64_t *at, double *value) {
+    for (size_t i = 0; i < n; i++) {
+        int64_t first = 0, index[SH_MAX_DIMS];
+        if (!sh_scan_bad(inputs[i].t, c->inf, &first)) continue;
+        sh_scan_index(inputs[i].t, first, index);
+        *at = first;
+        *value = sh_load_f64((sh_dtype)inputs[i].t->dtype, sh_element(inputs[i].t, index, inputs[i].t->ndim));
+        return &inputs[i];
+    }
+    return NULL;
+}
+
+/* ---- a finding ---- */
+
+static void tell_arrival(sh_finding *f, const input *in, int64_t at, double value) {
+    int64_t index[SH_MAX_DIMS];
+    sh_scan_index(in->t, at, index);
+    append(f->what, sizeof f->what, "%s arrived in input %s of %s", bad_name(value), in->name, f->call[0] ? f->call : "a call");
+    char *cut = strchr(f->what, '(');
+    if (cut) *cut = 0;
+    put_index(f->index, sizeof f->index, in->t->ndim, index);
+    append(f->inputs, sizeof f->inputs, "%s", in->name);
+    put_index(f->inputs, sizeof f->inputs, in->t->ndim, index);
+    append(f->inputs, sizeof f->inputs, " = %s", bad_name(value));
+    append(f->why, sizeof f->why, "it was there before this call: look at what made %s", in->name);
+}
+
+static void tell_place(sh_finding *f, const sh_call *call) {
+    f->mode = "nancheck";
+    sh_call_print(call, f->call, sizeof f->call);
+    append(f->scope, sizeof f->scope, "%s", sh_scope_path());
+    sh_site_text(sh_call_site(call), f->site, sizeof f->site);
+}
+
+static void tell_birth(sh_finding *f, const sh_call *call, const input *inputs, size_t n, const sh_tensor *result, int64_t first) {
+    int64_t index[SH_MAX_DIMS];
+    sh_scan_index(result, first, index);
+    const double out = sh_load_f64((sh_dtype)result->dtype, sh_element(result, index, result->ndim));
+    append(f->what, sizeof f->what, "%s born in %s", bad_name(out), sh_call_name(call));
+    put_index(f->index, sizeof f->index, result->ndim, index);
+    tell_inputs(f, call, inputs, n, result, index, out);
+    if (!f->why[0]) append(f->why, sizeof f->why, "the inputs hold no NaN%s, the result does", isinf(out) ? " or Inf" : "");
+}
+
+static void tell_next(sh_finding *f, const sh_call *call) {
+    const char *op = sh_op_name(sh_call_op_of(call));
+    if (f->scope[0]) append(f->next, sizeof f->next, "--mode 'log:scope=[^%.120s$]'   shows this call; ", f->scope);
+    append(f->next, sizeof f->next, "--mode 'swap:from=%s,cast=f64;nancheck'   tells whether f64 cures it", op);
+}
+
+static sh_status act(const checker *c, const sh_finding *f) {
+    sh_finding_report(c->out, f);
+    if (c->stop == STOP_TRAP) raise(SIGTRAP);
+    if (c->stop != STOP_ERROR) return SH_PASS;
+    return sh_fail(SH_ERROR_FINDING, "%s at %s: %s%s%s", f->what, f->index, f->inputs, f->why[0] ? "; " : "", f->why);
+}
+
+static sh_status found(checker *c, const sh_call *call, const sh_tensor *result, int64_t first, int64_t bad) {
+    input inputs[64];
+    const size_t n = collect_inputs(call, inputs, 64);
+    int64_t at = 0;
+    double value = 0;
+    sh_finding f = {.bad = bad, .total = result->numel};
+    const input *source = find_bad_input(c, inputs, n, &at, &value);
+    if (source && atomic_exchange(&c->arrived, true)) return SH_PASS;
+    tell_place(&f, call);
+    if (source) tell_arrival(&f, source, at, value);
+    else tell_birth(&f, call, inputs, n, result, first);
+    atomic_store(&c->arrived, true);
+    tell_next(&f, call);
+    return act(c, &f);
+}
+
+static sh_status check_result(checker *c, const sh_call *call, sh_value v) {
+    int64_t first = 0;
+    for (uint32_t k = 0; k < (v.tag == SH_TAG_TENSORS ? v.count : 1); k++) {
+        const sh_tensor *t = v.tag == SH_TAG_TENSORS ? v.as.tensors[k] : sh_value_as_tensor(v);
+        const int64_t bad = sh_scan_bad(t, c->inf, &first);
+        if (bad) return found(c, call, t, first, bad);
+    }
+    return SH_PASS;
+}
+
+/* An op that makes uninitialised memory shows nothing; a view shows only what was there. */
+static bool says_nothing(const sh_call *call) {
+    const sh_op *op = sh_call_op_of(call);
+    return strncmp(sh_op_name(op), "empty", 5) == 0 || strcmp(sh_op_name(op), "isnan") == 0;
+}
+
+static sh_status on_call(sh_mode *mode, sh_call *call) {
+    checker *c = sh_mode_user(mode);
+    if (!sh_where_match(&c->where, call) || says_nothing(call)) return SH_PASS;
+    SH_TRY(sh_next(call));
+    for (uint32_t i = 0; i < sh_call_nresults(call); i++) SH_TRY(check_result(c, call, sh_call_result(call, i)));
+    return SH_PASS;
+}
+
+/* ---- making ---- */
+
+static void checker_free(void *user) {
+    checker *c = user;
+    sh_where_free(&c->where);
+    sh_report_close(c->out);
+    sh__free(c);
+}
+
+sh_status sh__nancheck_make(const sh_options *o, sh_mode **mode) {
+    checker *c = sh__calloc(1, sizeof *c);
+    if (!c) return SH_ERROR_MEMORY;
+    const char stop = *sh_option_text(o, "stop");
+    c->inf = sh_option_flag(o, "inf");
+    c->stop = stop == 'e' ? STOP_ERROR : stop == 't' ? STOP_TRAP : STOP_WARN;
+    sh_status status = sh_where_read(&c->where, o);
+    if (status >= 0) status = sh_report_open(sh_option_text(o, "out"), &c->out);
+    if (status >= 0) {
+        *mode = sh_mode_new(on_call, &(sh_mode_options){
+                                         .name = "nancheck",
+                                         .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0 ? SH_LEVEL_DISPATCH : SH_LEVEL_FUNCTION,
+                                         .kind = SH_MODE_WATCHING,
+                                         .flags = sh_where_counts(&c->where) ? SH_MODE_COUNTS_CALLS : 0,
+                                         .user = c,
+                                         .destroy = checker_free,
+                                     });
+        if (*mode) return SH_OK;
+        status = sh_error()->code;
+    }
+    checker_free(c);
+    return status;
+}

@@ -1,0 +1,272 @@
+/* spec.c - reading mode specifications.
+ *
+ *     spec   = mode { ";" mode }        mode = name [ ":" option { "," option } ]
+ *     option = key [ "=" value ]        value = text | "[" text "]" | quoted
+ *
+ * One reader keeps its place; every error is made by one function that shows the text with a caret. */
+#include "modes/spec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dispatch/memory_impl.h"
+#include "dispatch/thread.h"
+#include "dispatch/suggest.h"
+#include "modes/options.h"
+
+static const sh_mode_type types[] = {
+#define SH_MODE_TYPE(name, help) {#name, help, sh__##name##_options},
+#include "modes/modes.def"
+#undef SH_MODE_TYPE
+};
+static const sh_mode_maker makers[] = {
+#define SH_MODE_TYPE(name, help) sh__##name##_make,
+#include "modes/modes.def"
+#undef SH_MODE_TYPE
+};
+enum { TYPES = sizeof types / sizeof *types, LONGEST_SPEC = 1 << 16 };
+
+const sh_mode_type *sh_mode_type_at(size_t i) { return i < TYPES ? &types[i] : NULL; }
+
+typedef struct reader {
+    const char *text, *at;
+} reader;
+
+/* The message, the text and a caret under the place. A long text is shown around the place. */
+static sh_status bad(const reader *r, const char *place, const char *what, const char *word, const char *near) {
+    const size_t column = (size_t)(place - r->text);
+    const size_t from = column > 60 ? column - 60 : 0;
+    return sh_fail(SH_ERROR_SPEC, "%s%s%s%s%s%s\n  %.100s\n  %*s^", what, word ? " '" : "", word ? word : "", word ? "'" : "",
+                   near ? "; did you mean " : "", near ? near : "", r->text + from, (int)(column - from), "");
+}
+
+static void skip_blanks(reader *r) {
+    while (*r->at == ' ') r->at++;
+}
+
+/* A copy of what stands before one of the stops; blanks around it dropped. */
+static char *read_word(reader *r, const char *stops) {
+    skip_blanks(r);
+    size_t n = strcspn(r->at, stops);
+    char *word = sh__alloc(n + 1);
+    if (!word) return NULL;
+    memcpy(word, r->at, n);
+    r->at += n;
+    while (n && word[n - 1] == ' ') n--;
+    word[n] = 0;
+    return word;
+}
+
+static sh_status read_quoted(reader *r, char **value) {
+    const char open = *r->at, close = open == '[' ? ']' : open;
+    const char *start = r->at++;
+    const char *end = strchr(r->at, close);
+    if (!end) return bad(r, start, open == '[' ? "no ] closes this" : "no quote closes this", NULL, NULL);
+    *value = sh__alloc((size_t)(end - r->at) + 1);
+    if (!*value) return SH_ERROR_MEMORY;
+    memcpy(*value, r->at, (size_t)(end - r->at));
+    (*value)[end - r->at] = 0;
+    r->at = end + 1;
+    skip_blanks(r);
+    if (*r->at && !strchr(",;", *r->at)) return bad(r, r->at, "expected , or ; here", NULL, NULL);
+    return SH_OK;
+}
+
+static sh_status read_value(reader *r, char **value) {
+    skip_blanks(r);
+    if (*r->at && strchr("['\"", *r->at)) return read_quoted(r, value);
+    *value = read_word(r, ",;");
+    return *value ? SH_OK : SH_ERROR_MEMORY;
+}
+
+/* ---- checking values ---- */
+
+static bool is_choice(const char *choices, const char *value) {
+    const size_t n = strlen(value);
+    for (const char *at = choices; n && (at = strstr(at, value)); at += n)
+        if ((at == choices || at[-1] == '|') && (at[n] == '|' || !at[n])) return true;
+    return false;
+}
+
+static bool is_number(const char *value, bool integer) {
+    char *end;
+    errno = 0;
+    if (integer) strtoll(value, &end, 10);
+    else strtod(value, &end);
+    return *value && !*end && errno == 0;
+}
+
+static const char *expected(const sh_option *option) {
+    static const char *const texts[] = {"text", "1 or 0", "an integer", "a number", "", "a range A..B"};
+    return option->type == SH_OPTION_CHOICE ? option->choices : texts[option->type];
+}
+
+static bool fits(const sh_option *option, const char *value) {
+    int64_t low, high;
+    switch (option->type) {
+    case SH_OPTION_FLAG: return is_choice("1|0|true|false|yes|no|on|off", value);
+    case SH_OPTION_INT: return is_number(value, true);
+    case SH_OPTION_NUMBER: return is_number(value, false);
+    case SH_OPTION_CHOICE: return is_choice(option->choices, value);
+    case SH_OPTION_RANGE: return sh__range_parse(value, &low, &high);
+    default: return true;
+    }
+}
+
+/* ---- one mode ---- */
+
+static void free_options(sh_options *o) {
+    for (size_t i = 0; i < SH_MAX_OPTIONS; i++) sh__free(o->text[i]);
+}
+
+static sh_status find_key(const reader *r, const char *place, const sh_mode_type *type, const char *key, size_t *found) {
+    const char *names[SH_MAX_OPTIONS];
+    size_t n = 0;
+    for (; type->options[n].name; n++) {
+        names[n] = type->options[n].name;
+        if (strcmp(names[n], key) != 0) continue;
+        *found = n;
+        return SH_OK;
+    }
+    return bad(r, place, *key ? "this mode has no option" : "an option is missing here", *key ? key : NULL, sh_suggest(key, names, n));
+}
+
+static sh_status read_option(reader *r, sh_options *o) {
+    skip_blanks(r);
+    const char *place = r->at;
+    size_t i = 0;
+    char *key = read_word(r, "=,;");
+    if (!key) return SH_ERROR_MEMORY;
+    sh_status status = find_key(r, place, o->type, key, &i);
+    if (status >= 0 && o->text[i]) status = bad(r, place, "given twice:", key, NULL);
+    sh__free(key);
+    SH_TRY(status);
+    const sh_option *option = &o->type->options[i];
+    if (*r->at != '=' && option->type != SH_OPTION_FLAG) return bad(r, r->at, "expected = and a value here", NULL, NULL);
+    if (*r->at != '=') return (o->text[i] = sh__strdup("1")) ? SH_OK : SH_ERROR_MEMORY;
+    place = ++r->at;
+    SH_TRY(read_value(r, &o->text[i]));
+    return fits(option, o->text[i]) ? SH_OK : bad(r, place, "this value is not", expected(option), NULL);
+}
+
+static sh_status read_type(reader *r, const sh_mode_type **type) {
+    skip_blanks(r);
+    const char *place = r->at, *names[TYPES];
+    char *name = read_word(r, ":;,=");
+    if (!name) return SH_ERROR_MEMORY;
+    *type = NULL;
+    for (size_t i = 0; i < TYPES; i++) {
+        names[i] = types[i].name;
+        if (strcmp(name, types[i].name) == 0) *type = &types[i];
+    }
+    sh_status status = SH_OK;
+    if (!*type) status = bad(r, place, *name ? "there is no mode" : "a mode's name is missing here", *name ? name : NULL,
+                             sh_suggest(name, names, TYPES));
+    else if (*r->at && !strchr(":;", *r->at)) status = bad(r, r->at, "expected : or ; here", NULL, NULL);
+    sh__free(name);
+    return status;
+}
+
+static sh_status read_options(reader *r, sh_options *o) {
+    memset(o, 0, sizeof *o);
+    SH_TRY(read_type(r, &o->type));
+    if (*r->at != ':') return SH_OK;
+    do {
+        r->at++;
+        SH_TRY(read_option(r, o));
+    } while (*r->at == ',');
+    return SH_OK;
+}
+
+static sh_status make(const sh_options *o, sh_mode **mode) { return makers[o->type - types](o, mode); }
+
+static sh_status reader_open(reader *r, const char *spec) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (!spec) return sh_fail(SH_ERROR_NULL, "the mode specification is NULL");
+    if (strlen(spec) > LONGEST_SPEC) return sh_fail(SH_ERROR_SPEC, "a mode specification of %zu characters is too long", strlen(spec));
+    *r = (reader){spec, spec};
+    return SH_OK;
+}
+
+sh_status sh_mode_from_spec(const char *spec, sh_mode **mode) {
+    reader r;
+    sh_options o;
+    SH_TRY(reader_open(&r, spec));
+    sh_status status = read_options(&r, &o);
+    if (status >= 0 && *r.at) status = bad(&r, r.at, "only one mode is expected here", NULL, NULL);
+    if (status >= 0) status = make(&o, mode);
+    free_options(&o);
+    return status;
+}
+
+/* ---- several ---- */
+
+static sh_status read_and_push(reader *r, sh_status (*push)(sh_mode *), sh_mode **pushed) {
+    sh_options o;
+    sh_mode *mode = NULL;
+    sh_status status = read_options(r, &o);
+    if (status >= 0) status = make(&o, &mode);
+    if (status >= 0) status = push(mode);
+    free_options(&o);
+    if (status < 0) sh_mode_release(mode);
+    else *pushed = mode;
+    return status;
+}
+
+static sh_status push_all(const char *spec, sh_status (*push)(sh_mode *), sh_status (*pop)(sh_mode *)) {
+    enum { MOST = 64 };
+    sh_mode *modes[MOST];
+    size_t n = 0;
+    reader r;
+    SH_TRY(reader_open(&r, spec));
+    sh_status status = SH_OK;
+    for (bool more = true; more && status >= 0;) {
+        status = n == MOST ? bad(&r, r.at, "too many modes", NULL, NULL) : read_and_push(&r, push, &modes[n]);
+        if (status < 0) break;
+        n++;
+        more = *r.at == ';' && r.at[1];
+        if (*r.at == ';') r.at++;
+    }
+    for (size_t i = n; i-- > 0;) {
+        if (status < 0) pop(modes[i]);
+        sh_mode_release(modes[i]);
+    }
+    return status;
+}
+
+sh_status sh_mode_push_spec(const char *spec) { return push_all(spec, sh_push_mode, sh_pop_mode); }
+sh_status sh_mode_push_spec_global(const char *spec) { return push_all(spec, sh_push_mode_global, sh_pop_mode_global); }
+
+/* ---- explaining ---- */
+
+static void explain_one(FILE *out, const sh_options *o) {
+    fprintf(out, "%s: %s\n", o->type->name, o->type->help);
+    for (size_t i = 0; o->type->options[i].name; i++) {
+        const sh_option *option = &o->type->options[i];
+        const char *value = o->text[i] ? o->text[i] : option->standard;
+        fprintf(out, "  %-10s = %-16s %s %s\n", option->name, value ? value : "-", o->text[i] ? "given;  " : "default;", option->help);
+    }
+}
+
+sh_status sh_mode_explain(const char *spec, char **text) {
+    reader r;
+    size_t size;
+    SH_TRY(reader_open(&r, spec));
+    FILE *out = open_memstream(text, &size);
+    if (!out) return sh_fail(SH_ERROR_MEMORY, "out of memory");
+    sh_status status = SH_OK;
+    for (bool more = true; more && status >= 0;) {
+        sh_options o;
+        status = read_options(&r, &o);
+        if (status >= 0) explain_one(out, &o);
+        free_options(&o);
+        more = *r.at == ';' && r.at[1];
+        if (*r.at == ';') r.at++;
+    }
+    fclose(out);
+    if (status >= 0) return SH_OK;
+    free(*text);
+    *text = NULL;
+    return status;
+}

@@ -1,0 +1,54 @@
+/* spec.h - modes by name: "nancheck:inf=1,stop=warn;log:out=run.log".
+ *
+ * A specification names modes in push order (the last sees a call first), each with its options. Values with
+ * , : or ; stand in [...] or quotes. An error points at its place with a caret and suggests the nearest
+ * known word. The same text works for SHUNT_MODES, `shunt run --mode` and this header:
+ *
+ *     SH_TRY(sh_mode_push_spec("profile;nancheck"));
+ */
+#ifndef SH_MODES_SPEC_H
+#define SH_MODES_SPEC_H
+
+#include "dispatch/mode.h"
+
+SH_BEGIN_DECLS
+
+/* A new mode from one specification (no `;`); the caller owns one reference. */
+SH_API sh_status sh_mode_from_spec(const char *spec, sh_mode **mode);
+/* Pushes all modes of a specification on this thread (or process-wide), or none: on an error what was pushed is
+ * popped again. */
+SH_API sh_status sh_mode_push_spec(const char *spec);
+SH_API sh_status sh_mode_push_spec_global(const char *spec);
+/* How a specification was read, one line a mode with every option. Owned by the caller, free() it. */
+SH_API sh_status sh_mode_explain(const char *spec, char **text);
+
+typedef enum sh_option_type {
+    SH_OPTION_STRING,
+    SH_OPTION_FLAG,   /* 1 0 true false yes no on off; the bare key is 1 */
+    SH_OPTION_INT,
+    SH_OPTION_NUMBER,
+    SH_OPTION_CHOICE, /* one of `choices`, separated by | */
+    SH_OPTION_RANGE   /* A..B, A.., ..B or A */
+} sh_option_type;
+
+/* One option of a mode; a table of them ends with a NULL name. */
+typedef struct sh_option {
+    const char *name;
+    sh_option_type type;
+    const char *standard; /* the default as text; NULL: none */
+    const char *choices;
+    const char *help;
+} sh_option;
+
+/* A shipped mode as `shunt modes` lists it. */
+typedef struct sh_mode_type {
+    const char *name;
+    const char *help;
+    const sh_option *options;
+} sh_mode_type;
+/* Entry i, NULL past the last. */
+SH_API const sh_mode_type *sh_mode_type_at(size_t i);
+
+SH_END_DECLS
+
+#endif
