@@ -87,7 +87,7 @@ sh_status sh_call_by_name(const char *name, const sh_argument *arguments, size_t
     binding b = {.call = &call, .variant = variant};
     SH_TRY(bind_all(&b, arguments, n));
     if (b.variant == SH_INPLACE) call.target = sh_value_as_tensor(args[0]);
-    return sh__call_results(op, b.variant, call.target, args, results, -1, __builtin_return_address(0));
+    return sh__call_results(op, b.variant, call.target, args, results, -1, __builtin_frame_address(0));
 }
 
 sh_tensor *sh__call_op(const char *name, const sh_argument *arguments, size_t n) {

@@ -87,9 +87,14 @@ static inline void end_of_chains(sh_thread *thread) {
     if (SH_UNLIKELY(thread->live & SH_POS_GLOBAL)) sh__globals_release(thread);
 }
 
+/* A chain is over without having ended when the stack is back above its record, or its record was written over. */
+__attribute__((no_sanitize("address", "thread"))) static bool is_dead(const sh_frame *frame, uintptr_t stack_address) {
+    return (uintptr_t)frame->call < stack_address || frame->call->frame != frame;
+}
+
 void sh__recover(sh_thread *thread, uintptr_t stack_address) {
     sh_frame *frames = thread->cold->frames;
-    while (thread->depth && frames[thread->depth - 1].stack_address <= stack_address) {
+    while (thread->depth && is_dead(&frames[thread->depth - 1], stack_address)) {
         sh_frame *frame = &frames[--thread->depth];
         sh__held_drop(frame);
         restore(thread, frame);
@@ -306,15 +311,15 @@ static sh_status too_deep(const sh_call *call, const sh_thread *thread) {
 }
 
 /* The ordinary case needs none of this: an outer chain, global modes. */
-static sh_status enter_slow(sh_call *call, sh_thread *thread, uintptr_t here) {
-    if (thread->depth) sh__recover(thread, here);
+static sh_status enter_slow(sh_call *call, sh_thread *thread, const void *caller) {
+    if (thread->depth) sh__recover(thread, (uintptr_t)caller);
     if (thread->depth >= SH_MAX_NESTING) return too_deep(call, thread);
     if (!thread->depth && sh__globals_any()) sh__globals_pin(thread);
     return SH_OK;
 }
 
 /* What a frame needs in any case; the rest of the state is kept when something is about to change it. */
-static inline void enter(sh_call *call, sh_thread *thread, uintptr_t here) {
+static inline void enter(sh_call *call, sh_thread *thread) {
     sh_frame *frame = &thread->cold->frames[thread->depth];
     if (SH_LIKELY(!thread->depth)) {
         thread->gate |= SH_GATE_ACTIVE;
@@ -324,7 +329,6 @@ static inline void enter(sh_call *call, sh_thread *thread, uintptr_t here) {
     frame->start = thread->state.start;
     frame->start_entry = thread->state.start_entry;
     frame->floor = thread->state.floor;
-    frame->stack_address = here;
     frame->call = call;
     frame->held = NULL;
     frame->skip = thread->skip;
@@ -346,10 +350,9 @@ static inline void leave(sh_call *call, sh_thread *thread) {
     if (SH_LIKELY(!thread->depth)) end_of_chains(thread);
 }
 
-static inline sh_status chain(sh_call *call, sh_thread *thread) {
-    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (SH_UNLIKELY(thread->depth || sh__globals_any())) SH_TRY(enter_slow(call, thread, here));
-    enter(call, thread, here);
+static inline sh_status chain(sh_call *call, sh_thread *thread, const void *caller) {
+    if (SH_UNLIKELY(thread->depth || sh__globals_any())) SH_TRY(enter_slow(call, thread, caller));
+    enter(call, thread);
     const sh_status status = SH_UNLIKELY(thread->state.switches & SH_OFF_ALL)
                                  ? chain_off(call)
                                  : walk(call, thread->state.start, thread->state.start_entry);
@@ -375,7 +378,7 @@ static sh_status check_args(const sh_call *call) {
 /* Fills the record and runs the chain. `device` >= 0: the caller has looked at the arguments, none is NULL, a list or
  * special, all tensors are on that device. */
 static sh_status run(sh_call *call, const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device,
-                            const void *site) {
+                            const void *caller) {
     sh_thread *thread = &sh__thread;
     if (SH_UNLIKELY(thread->gate & SH_GATE_ERROR)) return sh_error()->code;
     const sh_schema *schema = sh_op_schema(op);
@@ -391,27 +394,27 @@ static sh_status run(sh_call *call, const sh_op *op, sh_variant variant, sh_tens
     call->scanned = device >= 0;
     call->device = device;
     call->at = NULL;
-    call->site = site;
+    call->site = ((void *const *)caller)[1];
     sh_status status = device >= 0 ? SH_OK : check_args(call);
-    if (SH_LIKELY(status >= 0)) status = SH_LIKELY(thread->cold || sh__cold()) ? chain(call, thread) : SH_ERROR_MEMORY;
+    if (SH_LIKELY(status >= 0)) status = SH_LIKELY(thread->cold || sh__cold()) ? chain(call, thread, caller) : SH_ERROR_MEMORY;
     if (SH_UNLIKELY(status < 0)) sh__error_at(op->name, NULL, NULL);
     return status;
 }
 
 sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, sh_value *results, int device,
-                           const void *site) {
+                           const void *caller) {
     sh_call call;
-    SH_TRY(run(&call, op, variant, target, args, device, site));
+    SH_TRY(run(&call, op, variant, target, args, device, caller));
     memcpy(results, call.results, call.nresults * sizeof *results);
     return SH_OK;
 }
 
-sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device, const void *site) {
+sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device, const void *caller) {
     sh_call call;
-    return SH_LIKELY(run(&call, op, variant, target, args, device, site) >= 0) ? call.results[0].as.tensor : NULL;
+    return SH_LIKELY(run(&call, op, variant, target, args, device, caller) >= 0) ? call.results[0].as.tensor : NULL;
 }
 
-sh_list *sh__call_list(const sh_op *op, sh_value *args, const void *site) {
+sh_list *sh__call_list(const sh_op *op, sh_value *args, const void *caller) {
     sh_call call;
-    return run(&call, op, SH_FUNCTIONAL, NULL, args, -1, site) >= 0 ? sh__list_of(call.results[0]) : NULL;
+    return run(&call, op, SH_FUNCTIONAL, NULL, args, -1, caller) >= 0 ? sh__list_of(call.results[0]) : NULL;
 }

@@ -78,12 +78,13 @@ struct sh_call {
 
 /* A call, from arguments in schema order (room for SH_MAX_ARGS; edited in place) to results owned by the current
  * scope (a target is borrowed). `device` >= 0 says that the caller has looked at the arguments: none is NULL or a list,
- * none carries an override, all tensors are on that device; -1 leaves that to the chain. */
+ * none carries an override, all tensors are on that device; -1 leaves that to the chain. `caller` is the frame address of
+ * the exported function that the program called: the return address stands above it. */
 sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, sh_value *results, int device,
-                           const void *site);
+                           const void *caller);
 /* With one result: it, or NULL. */
-sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device, const void *site);
-sh_list *sh__call_list(const sh_op *op, sh_value *args, const void *site);
+sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device, const void *caller);
+sh_list *sh__call_list(const sh_op *op, sh_value *args, const void *caller);
 sh_status sh__run_override(sh_call *call);
 /* The last phase: device, slot, results, kernel. */
 sh_status sh__run_kernel(sh_call *call);
@@ -136,6 +137,8 @@ static inline sh_entry *sh__entry_keep(sh_entry *entry) {
 }
 /* Where in the chain a mode of a thread runs; a global one runs at the next position. */
 uint32_t sh__mode_position(const sh_mode *mode);
+/* Where the list of a position begins for a call of this thread that starts now. */
+sh_entry *sh__seen_from_here(const sh_thread *thread, uint32_t position);
 /* A new entry for `mode` above `below`. */
 sh_entry *sh__entry_new(sh_mode *mode, sh_entry *below, uint32_t position);
 /* Recomputes thread->wants from its tops, at depth 0. */

@@ -17,8 +17,7 @@ typedef struct sh_frame {
     sh_entry *start_entry;
     uint64_t floor;
     uint32_t start;
-    uintptr_t stack_address; /* of the chain's own frame: dead once the stack pointer is above it */
-    sh_call *call;           /* good while the frame is alive */
+    sh_call *call;           /* on the C stack: the chain is dead once the stack pointer is above it */
     struct sh_held *held;    /* what edits brought, until the chain ends */
     uint32_t skip;
     bool kept;               /* something changes the rest of the state, which is in `state` */

@@ -76,12 +76,13 @@ sh_tensor *sh_list_at(const sh_list *list, size_t i) {
 
 sh_tensors sh_list_view(const sh_list *list) { return (sh_tensors){list ? list->at : NULL, sh_list_size(list)}; }
 
-static bool is_kept(uintptr_t item, const sh_value *kept, uint32_t nkept) {
+/* Which of the kept values this item is, or -1. */
+static int kept_index(uintptr_t item, const sh_value *kept, uint32_t nkept) {
     for (uint32_t i = 0; i < nkept; i++)
         if (kept[i].tag == SH_TAG_TENSORS ? item == ((uintptr_t)sh__list_of(kept[i]) | 1)
                                           : kept[i].tag == SH_TAG_TENSOR && item == (uintptr_t)kept[i].as.tensor)
-            return true;
-    return false;
+            return (int)i;
+    return -1;
 }
 
 /* What a deleter put on the list while entries were released stands after `end`: it moves down to `to`. */
@@ -111,10 +112,16 @@ void sh__scope_release(uint32_t mark, const sh_value *kept, uint32_t nkept) {
         release_all(mark);
         return;
     }
+    uint32_t found = 0; /* one reference of each kept value stays */
     for (uint32_t i = mark; i < end; i++) {
         const uintptr_t item = thread->items[i];
-        if (is_kept(item, kept, nkept)) thread->items[to++] = item;
-        else item_release(item);
+        const int k = kept_index(item, kept, nkept);
+        if (k >= 0 && !(found >> k & 1)) {
+            found |= 1u << k;
+            thread->items[to++] = item;
+        } else {
+            item_release(item);
+        }
     }
     close_gap(thread, to, end);
 }

@@ -65,8 +65,7 @@ void sh__wants_update(sh_thread *thread) {
 
 /* ---- push and pop ---- */
 
-/* Where the list of a position begins for a call that starts now. */
-static sh_entry *seen_from_here(const sh_thread *thread, uint32_t position) {
+sh_entry *sh__seen_from_here(const sh_thread *thread, uint32_t position) {
     if (!thread->depth || position > thread->state.start) return thread->top[position];
     return position == thread->state.start ? thread->state.start_entry : NULL;
 }
@@ -112,7 +111,7 @@ sh_status sh_push_mode(sh_mode *mode) {
 static sh_entry *last_pushed(const sh_thread *thread) {
     sh_entry *last = NULL;
     for (uint32_t p = 0; p < SH_POS_COUNT; p += 2) {
-        sh_entry *top = seen_from_here(thread, p);
+        sh_entry *top = sh__seen_from_here(thread, p);
         if (top && (!last || top->sequence > last->sequence)) last = top;
     }
     return last;
@@ -149,9 +148,11 @@ void sh__stacks_drop(sh_thread *thread) {
 }
 
 size_t sh_mode_depth(void) {
+    sh_thread *thread = &sh__thread;
     size_t n = 0;
+    if (thread->depth) sh__recover(thread, (uintptr_t)__builtin_frame_address(0));
     for (uint32_t p = 0; p < SH_POS_COUNT; p += 2)
-        for (const sh_entry *e = seen_from_here(&sh__thread, p); e; e = e->below) n++;
+        for (const sh_entry *e = sh__seen_from_here(thread, p); e; e = e->below) n++;
     return n;
 }
 
@@ -175,25 +176,4 @@ void sh_mode_leave(sh_mode_guard *guard) {
     sh_pop_mode(guard->mode);
     sh_mode_release(guard->mode);
     guard->mode = NULL;
-}
-
-/* ---- introspection (M13) ---- */
-
-static size_t list_entries(const sh_entry *top, bool global, sh_mode_info *infos, size_t capacity, size_t n) {
-    size_t below = 0;
-    for (const sh_entry *e = top; e; e = e->below) below++;
-    for (const sh_entry *e = top; e; e = e->below, n++)
-        if (n < capacity) infos[n] = (sh_mode_info){e->mode, global, --below};
-    return n;
-}
-
-size_t sh_modes(sh_mode_info *infos, size_t capacity) {
-    sh_thread *thread = &sh__thread;
-    if (!sh__cold()) return 0;
-    const bool pin = thread->depth == 0;
-    if (pin) sh__globals_pin(thread);
-    size_t n = 0;
-    for (uint32_t p = 0; p < SH_POS_COUNT; p++) n = list_entries(seen_from_here(thread, p), p & 1, infos, capacity, n);
-    if (pin) sh__globals_release(thread);
-    return n;
 }

@@ -22,6 +22,7 @@ SH_API sh_tensor *sh__wrap_int(int64_t number);
 SH_API sh_tensor *sh__wrap_flag(bool flag);
 
 static inline sh_tensor *sh__tensor_itself(sh_tensor *t) { return t; }
+static inline sh_tensor *sh__tensor_null(void *null) { return (sh_tensor *)null; }
 /* In an int[2] option: the second is as the first. */
 #define SH_SAME (INT64_MIN + 1)
 
@@ -48,7 +49,7 @@ SH_END_DECLS
 #define SH__TENSOR_(v, x)                                                                          \
     __extension__({                                                                                \
         __auto_type v = (x);                                                                       \
-        _Generic(v, sh_tensor *: sh__tensor_itself, bool: sh__wrap_flag, float: sh__wrap_float,    \
+        _Generic(v, sh_tensor *: sh__tensor_itself, void *: sh__tensor_null, bool: sh__wrap_flag, float: sh__wrap_float, \
                  double: sh__wrap_float, default: sh__wrap_int)(v);                                \
     })
 #define SH__SCALAR(x) SH__SCALAR_(SH__UNIQUE(sh__v), x)

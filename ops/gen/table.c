@@ -196,19 +196,19 @@ static void fast_returns(FILE *out, const op *o) {
 static void slow(FILE *out, const op *o, bool inplace) {
     boxed_args(out, o);
     if (o->schema->nreturns > 1) {
-        fprintf(out, "    sh_value r[SH_MAX_RESULTS];\n    if (sh__call_results(&sh__ops[SH_OP_%s], SH_FUNCTIONAL, NULL, a, r, device, __builtin_return_address(0)) < 0)"
+        fprintf(out, "    sh_value r[SH_MAX_RESULTS];\n    if (sh__call_results(&sh__ops[SH_OP_%s], SH_FUNCTIONAL, NULL, a, r, device, __builtin_frame_address(0)) < 0)"
                      " return (sh_%s_result){0};\n    return (sh_%s_result){",
                 o->c, o->c, o->c);
         for (uint32_t i = 0; i < o->schema->nreturns; i++) fprintf(out, "%sr[%u].as.tensor", i ? ", " : "", i);
         fprintf(out, "};\n");
     } else if (o->schema->returns[0].type == SH_TYPE_TENSORS) {
-        fprintf(out, "    return sh__call_list(&sh__ops[SH_OP_%s], a, __builtin_return_address(0));\n", o->c);
+        fprintf(out, "    return sh__call_list(&sh__ops[SH_OP_%s], a, __builtin_frame_address(0));\n", o->c);
     } else if (inplace) {
-        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_INPLACE, self, a, device, __builtin_return_address(0));\n", o->c);
+        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_INPLACE, self, a, device, __builtin_frame_address(0));\n", o->c);
     } else if (o->out) {
-        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], options->out ? SH_OUT : SH_FUNCTIONAL, options->out, a, options->out ? -1 : device, __builtin_return_address(0));\n", o->c);
+        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], options->out ? SH_OUT : SH_FUNCTIONAL, options->out, a, options->out ? -1 : device, __builtin_frame_address(0));\n", o->c);
     } else {
-        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_FUNCTIONAL, NULL, a, device, __builtin_return_address(0));\n", o->c);
+        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_FUNCTIONAL, NULL, a, device, __builtin_frame_address(0));\n", o->c);
     }
 }
 
