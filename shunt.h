@@ -30,6 +30,8 @@
 #include "dispatch/mode.h"
 #include "ops/api.h"
 #include "ops/ops.h"
+#include "graph/graph.h"
+#include "graph/record.h"
 #include "modes/spec.h"
 #include "modes/finding.h"
 #include "modes/environment.h"

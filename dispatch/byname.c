@@ -76,7 +76,7 @@ static sh_status bind_all(binding *b, const sh_argument *arguments, size_t n) {
     return SH_OK;
 }
 
-sh_status sh_call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results) {
+sh_status sh__call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results, const void *caller) {
     if (sh__error_pending()) return sh_error()->code;
     if (!name) return sh_fail(SH_ERROR_NULL, "sh_call_by_name: name is NULL");
     sh_variant variant;
@@ -87,10 +87,15 @@ sh_status sh_call_by_name(const char *name, const sh_argument *arguments, size_t
     binding b = {.call = &call, .variant = variant};
     SH_TRY(bind_all(&b, arguments, n));
     if (b.variant == SH_INPLACE) call.target = sh_value_as_tensor(args[0]);
-    return sh__call_results(op, b.variant, call.target, args, results, -1, __builtin_frame_address(0));
+    return sh__call_results(op, b.variant, call.target, args, results, -1, caller);
+}
+
+sh_status sh_call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results) {
+    return sh__call_by_name(name, arguments, n, results, __builtin_frame_address(0));
 }
 
 sh_tensor *sh__call_op(const char *name, const sh_argument *arguments, size_t n) {
     sh_value results[SH_MAX_RESULTS];
-    return sh_call_by_name(name, arguments, n, results) < 0 ? NULL : sh_value_as_tensor(results[0]);
+    const void *caller = __builtin_frame_address(0);
+    return sh__call_by_name(name, arguments, n, results, caller) < 0 ? NULL : sh_value_as_tensor(results[0]);
 }

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "dispatch/byname.h"
 #include "dispatch/cold.h"
 #include "dispatch/table.h"
 
@@ -82,6 +83,9 @@ struct sh_call {
  * the exported function that the program called: the return address stands above it. */
 sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, sh_value *results, int device,
                            const void *caller);
+/* sh_call_by_name from a frame that the caller names: two words on the C stack, alive through the call, of which the
+ * second is the address in the program that the call stands for. */
+sh_status sh__call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results, const void *caller);
 /* With one result: it, or NULL. */
 sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device, const void *caller);
 sh_list *sh__call_list(const sh_op *op, sh_value *args, const void *caller);

@@ -1,0 +1,224 @@
+/* graph.c - graphs: nodes made, placed, erased; attributes.
+ *
+ * What fails changes nothing. Teardown is a walk over the ring: depth of the graph never becomes depth of
+ * the C stack. */
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/graph_impl.h"
+
+/* ---- making and ending ---- */
+
+sh_graph *sh_graph_new(void) {
+    if (sh__error_pending()) return NULL;
+    sh_graph *graph = sh__calloc(1, sizeof *graph);
+    if (!graph) return NULL;
+    graph->root.prev = graph->root.next = &graph->root;
+    graph->root.graph = graph;
+    return graph;
+}
+
+static void free_node(sh_node *node) {
+    sh__free(node->block);
+    sh__free(node->uses);
+    sh__free(node);
+}
+
+void sh_graph_free(sh_graph *graph) {
+    if (!graph) return;
+    for (sh_node *node = graph->root.next, *next; node != &graph->root; node = next) {
+        next = node->next;
+        free_node(node);
+    }
+    for (uint32_t i = 0; i < graph->attrs.n; i++) sh_release(graph->attrs.at[i]->object);
+    sh__symbols_free(&graph->names);
+    sh__symbols_free(&graph->attrs);
+    sh__symbols_free(&graph->strings);
+    sh__free(graph);
+}
+
+size_t sh_graph_size(const sh_graph *graph) { return graph->size; }
+
+/* ---- making nodes ---- */
+
+/* "max.dim" and "mylib::max" are named as max is. */
+static const char *plain_name(sh_opcode opcode, const char *target, char *name, size_t size) {
+    if (opcode != SH_CALL_FUNCTION) return target;
+    const char *colons = strrchr(target, ':');
+    if (strncmp(target, "operator.", 9) == 0) return target + 9;
+    snprintf(name, size, "%s", colons ? colons + 1 : target);
+    name[strcspn(name, ".")] = 0;
+    return name;
+}
+
+/* A target is named as Python would name it: maxPool -> max_pool. `name` has room for twice the target. */
+static void snake_case(const char *target, char *name) {
+    bool lower = false;
+    for (; *target; target++) {
+        const char c = *target;
+        const bool upper = c >= 'A' && c <= 'Z';
+        if (upper && lower) *name++ = '_';
+        *name++ = upper ? (char)(c - 'A' + 'a') : c;
+        lower = c >= 'a' && c <= 'z';
+    }
+    *name = 0;
+}
+
+static sh_symbol *name_from_target(sh_graph *graph, sh_opcode opcode, const char *target) {
+    const size_t length = strlen(target);
+    char *buffer = sh__alloc(3 * length + 2);
+    if (!buffer) return NULL;
+    char *const snake = buffer + length + 1;
+    snake_case(plain_name(opcode, target, buffer, length + 1), snake);
+    sh_symbol *symbol = sh__name_create(graph, snake);
+    sh__free(buffer);
+    return symbol;
+}
+
+static void link_before(sh_node *node, sh_node *place) {
+    node->prev = place->prev;
+    node->next = place;
+    place->prev->next = node;
+    place->prev = node;
+    node->graph->size++;
+}
+
+static sh_status check_creation(const sh_graph *graph, sh_opcode opcode, const char *target) {
+    if (!graph) return sh_fail(SH_ERROR_NULL, "sh_graph_create_node: graph is NULL");
+    if (!target) return sh_fail(SH_ERROR_NULL, "sh_graph_create_node: target is NULL");
+    if (opcode > SH_OUTPUT)
+        return sh_fail(SH_ERROR_VALUE, "sh_graph_create_node: %d is no opcode", (int)opcode);
+    if (opcode == SH_OUTPUT && sh_graph_output_node(graph))
+        return sh_fail(SH_ERROR_VALUE, "the graph has an output node already");
+    return SH_OK;
+}
+
+sh_node *sh_graph_create_node(sh_graph *graph, sh_opcode opcode, const char *target, sh_args args,
+                              sh_kwargs kwargs, const char *name) {
+    if (sh__error_pending() || check_creation(graph, opcode, target) < 0) return NULL;
+    sh_node *node = sh__calloc(1, sizeof *node);
+    if (!node) return NULL;
+    node->graph = graph;
+    node->opcode = opcode;
+    node->scope = "";
+    node->target = sh__graph_string(graph, target);
+    if (!node->target || sh_node_set_args(node, args, kwargs) < 0) goto fail;
+    node->name = name ? sh__name_create(graph, name) : name_from_target(graph, opcode, target);
+    if (!node->name) goto fail;
+    node->name->object = node;
+    node->id = graph->next_id++;
+    link_before(node, graph->insertion && graph->insertion->before ? graph->insertion->before : &graph->root);
+    return node;
+fail:
+    sh__uses_drop(node);
+    free_node(node);
+    return NULL;
+}
+
+sh_node *sh_graph_placeholder(sh_graph *graph, const char *name) {
+    return sh_graph_create_node(graph, SH_PLACEHOLDER, name, SH_NO_ARGS, SH_NO_KWARGS, NULL);
+}
+
+sh_node *sh_graph_get_attr(sh_graph *graph, const char *name) {
+    if (sh__error_pending() || check_creation(graph, SH_GET_ATTR, name) < 0) return NULL;
+    if (!sh_graph_attr(graph, name)) {
+        sh_fail(SH_ERROR_VALUE, "the graph has no attribute %s", name);
+        return NULL;
+    }
+    return sh_graph_create_node(graph, SH_GET_ATTR, name, SH_NO_ARGS, SH_NO_KWARGS, NULL);
+}
+
+sh_node *sh_graph_output(sh_graph *graph, sh_arg value) {
+    return sh_graph_create_node(graph, SH_OUTPUT, "output", (sh_args){&value, 1}, SH_NO_KWARGS, NULL);
+}
+
+/* ---- erasing ---- */
+
+static sh_status has_users(const sh_node *node) {
+    char list[512];
+    size_t n = 0;
+    uint32_t listed = 0;
+    for (const sh_use *use = node->first_user; use && n + strlen(use->user->name->text) + 4 < sizeof list;
+         use = use->next, listed++)
+        n += (size_t)sprintf(list + n, "%s%%%s", n ? ", " : "", use->user->name->text);
+    return sh_fail(SH_ERROR_VALUE, "node %%%s can't be erased: it has %u user%s: %s%s", node->name->text,
+                   node->nusers, node->nusers == 1 ? "" : "s", list, listed < node->nusers ? ", ..." : "");
+}
+
+sh_status sh_graph_erase_node(sh_node *node) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (!node) return sh_fail(SH_ERROR_NULL, "sh_graph_erase_node: node is NULL");
+    if (node->nusers) return has_users(node);
+    for (sh_insertion *i = node->graph->insertion; i; i = i->outer)
+        if (i->before == node) i->before = node->next == &node->graph->root ? NULL : node->next;
+    sh__uses_drop(node);
+    node->prev->next = node->next;
+    node->next->prev = node->prev;
+    node->graph->size--;
+    node->name->object = NULL;
+    free_node(node);
+    return SH_OK;
+}
+
+/* ---- finding ---- */
+
+sh_node *sh_graph_find(const sh_graph *graph, const char *name) {
+    const sh_symbol *symbol = sh__symbol_find(&graph->names, name, strlen(name));
+    return symbol ? symbol->object : NULL;
+}
+
+sh_node *sh_graph_first(const sh_graph *graph) { return sh_node_next(&graph->root); }
+sh_node *sh_graph_last(const sh_graph *graph) { return sh_node_prev(&graph->root); }
+
+sh_node *sh_graph_output_node(const sh_graph *graph) {
+    for (sh_node *node = sh_graph_last(graph); node; node = sh_node_prev(node))
+        if (node->opcode == SH_OUTPUT) return node;
+    return NULL;
+}
+
+/* ---- insertion points ---- */
+
+static sh_insertion *insert_at(sh_insertion *insertion, sh_node *node, sh_node *place) {
+    sh_graph *graph = node->graph;
+    *insertion = (sh_insertion){graph, place == &graph->root ? NULL : place, graph->insertion};
+    graph->insertion = insertion;
+    return insertion;
+}
+
+sh_insertion *sh__insert_before(sh_insertion *insertion, sh_node *node) {
+    return insert_at(insertion, node, node);
+}
+sh_insertion *sh__insert_after(sh_insertion *insertion, sh_node *node) {
+    return insert_at(insertion, node, node->next);
+}
+
+void sh_insertion_end(sh_insertion *insertion) {
+    if (!insertion->graph) return;
+    insertion->graph->insertion = insertion->outer;
+    insertion->graph = NULL;
+}
+
+/* ---- attributes ---- */
+
+sh_status sh_graph_set_attr(sh_graph *graph, const char *name, sh_tensor *value) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (!name || !value)
+        return sh_fail(SH_ERROR_NULL, "sh_graph_set_attr: %s is NULL", name ? "value" : "name");
+    sh_symbol *symbol = sh__symbol(&graph->attrs, name, strlen(name));
+    if (!symbol) return SH_ERROR_MEMORY;
+    sh_tensor *before = symbol->object;
+    symbol->object = sh_keep(value);
+    sh_release(before);
+    return SH_OK;
+}
+
+sh_tensor *sh_graph_attr(const sh_graph *graph, const char *name) {
+    const sh_symbol *symbol = sh__symbol_find(&graph->attrs, name, strlen(name));
+    return symbol ? symbol->object : NULL;
+}
+
+size_t sh_graph_attr_count(const sh_graph *graph) { return graph->attrs.n; }
+
+const char *sh_graph_attr_name(const sh_graph *graph, size_t i) {
+    return i < graph->attrs.n ? graph->attrs.at[i]->text : NULL;
+}

@@ -1,0 +1,72 @@
+/* graph_impl.h - how graphs lie in memory.
+ *
+ * Nodes are a ring through the graph's `root`. A node's arguments, with all that they point to, are one
+ * block. For each node that it uses it has one sh_use, which is also a link in that node's list of users:
+ * so both sides are always in step, and adding or taking away a use costs the same however many there are.
+ * Strings (names, targets, scopes) are symbols of the graph and live as long as it. */
+#ifndef SH_GRAPH_GRAPH_IMPL_H
+#define SH_GRAPH_GRAPH_IMPL_H
+
+#include "dispatch/memory_impl.h"
+#include "dispatch/thread.h"
+#include "graph/graph.h"
+#include "graph/symbols.h"
+
+typedef struct sh_use {
+    sh_node *user, *input;
+    struct sh_use *prev, *next; /* in the input's list of users */
+} sh_use;
+
+struct sh_node {
+    sh_graph *graph;
+    sh_node *prev, *next;
+    sh_opcode opcode;
+    uint32_t id;    /* never used again in this graph; below graph->next_id */
+    uint64_t stamp; /* equals graph->stamp when met in the walk at hand */
+    sh_symbol *name;
+    const char *target, *scope;
+    void *block; /* holds args and kwargs and what they point to */
+    sh_args args;
+    sh_kwargs kwargs;
+    sh_use *uses; /* one for each input */
+    uint32_t ninputs, nusers;
+    sh_use *first_user, *last_user;
+    const void *site;
+    bool has_spec;
+    sh_spec spec;
+};
+
+struct sh_graph {
+    sh_node root; /* before the first and behind the last */
+    size_t size;
+    uint32_t next_id;
+    uint64_t stamp;
+    sh_insertion *insertion; /* the innermost one open */
+    sh_symbols names; /* of nodes; object: the node, NULL when gone; count: highest number on this base */
+    sh_symbols attrs; /* object: the tensor, one reference held */
+    sh_symbols strings;
+};
+
+/* ---- names.c ---- */
+/* A free name as near to `wish` as torch.fx's rules allow. */
+sh_symbol *sh__name_create(sh_graph *graph, const char *wish);
+/* A string that lives as long as the graph. */
+const char *sh__graph_string(sh_graph *graph, const char *text);
+
+/* ---- args.c ---- */
+typedef struct sh_arg_block {
+    void *block;
+    sh_args args;
+    sh_kwargs kwargs;
+} sh_arg_block;
+/* Copies both and all that they point to into one block. */
+sh_status sh__args_copy(sh_graph *graph, sh_args args, sh_kwargs kwargs, sh_arg_block *copy);
+/* Calls `visit` on each node in them, in order; it may replace it. Stops at the first error. */
+typedef sh_status (*sh_arg_visit)(sh_node **node, void *user);
+sh_status sh__args_visit(sh_args args, sh_kwargs kwargs, sh_arg_visit visit, void *user);
+
+/* ---- node.c ---- */
+/* Takes the node out of the lists of users of all that it uses. */
+void sh__uses_drop(sh_node *node);
+
+#endif

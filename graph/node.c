@@ -1,0 +1,233 @@
+/* node.c - one node: what it is, what it uses and what uses it.
+ *
+ * Invariant: `uses` has one entry for each distinct node in args and kwargs, in the order they stand
+ * there, and each entry is in that node's list of users. New arguments are built aside and take the place
+ * of the old ones only when nothing can fail any more. */
+#include <string.h>
+
+#include "graph/graph_impl.h"
+
+/* ---- looking ---- */
+
+const char *sh_node_name(const sh_node *node) { return node->name->text; }
+sh_opcode sh_node_opcode(const sh_node *node) { return node->opcode; }
+const char *sh_node_target(const sh_node *node) { return node->target; }
+sh_graph *sh_node_graph(const sh_node *node) { return node->graph; }
+sh_args sh_node_args(const sh_node *node) { return node->args; }
+sh_kwargs sh_node_kwargs(const sh_node *node) { return node->kwargs; }
+sh_node *sh_node_next(const sh_node *node) { return node->next == &node->graph->root ? NULL : node->next; }
+sh_node *sh_node_prev(const sh_node *node) { return node->prev == &node->graph->root ? NULL : node->prev; }
+
+const char *sh_opcode_text(sh_opcode opcode) {
+    static const char *const texts[] = {
+#define SH_OPCODE(name, text) text,
+        SH__OPCODES(SH_OPCODE)
+#undef SH_OPCODE
+    };
+    return opcode <= SH_OUTPUT ? texts[opcode] : "?";
+}
+
+sh_arg sh_node_arg(const sh_node *node, size_t i) {
+    return i < node->args.n ? node->args.at[i] : sh_arg_none();
+}
+
+sh_arg sh_node_kwarg(const sh_node *node, const char *name) {
+    for (size_t i = 0; i < node->kwargs.n; i++)
+        if (strcmp(node->kwargs.at[i].name, name) == 0) return node->kwargs.at[i].value;
+    return sh_arg_none();
+}
+
+size_t sh_node_users(const sh_node *node, sh_node **users, size_t capacity) {
+    size_t n = 0;
+    for (const sh_use *use = node->first_user; use && n < capacity; use = use->next) users[n++] = use->user;
+    return node->nusers;
+}
+
+size_t sh_node_inputs(const sh_node *node, sh_node **inputs, size_t capacity) {
+    for (size_t i = 0; i < node->ninputs && i < capacity; i++) inputs[i] = node->uses[i].input;
+    return node->ninputs;
+}
+
+const sh_spec *sh_node_spec(const sh_node *node) { return node->has_spec ? &node->spec : NULL; }
+
+void sh_node_set_spec(sh_node *node, const sh_spec *spec) {
+    node->has_spec = spec != NULL;
+    if (spec) node->spec = *spec;
+}
+
+const char *sh_node_scope(const sh_node *node) { return node->scope; }
+
+sh_status sh_node_set_scope(sh_node *node, const char *scope) {
+    const char *copy = sh__graph_string(node->graph, scope);
+    if (!copy) return SH_ERROR_MEMORY;
+    node->scope = copy;
+    return SH_OK;
+}
+
+const void *sh_node_site(const sh_node *node) { return node->site; }
+void sh_node_set_site(sh_node *node, const void *site) { node->site = site; }
+
+sh_status sh_node_set_target(sh_node *node, const char *target) {
+    if (!target) return sh_fail(SH_ERROR_NULL, "sh_node_set_target: target is NULL");
+    const char *copy = sh__graph_string(node->graph, target);
+    if (!copy) return SH_ERROR_MEMORY;
+    node->target = copy;
+    return SH_OK;
+}
+
+/* ---- uses ---- */
+
+static void link_use(sh_use *use) {
+    sh_node *input = use->input;
+    use->next = NULL;
+    use->prev = input->last_user;
+    *(use->prev ? &use->prev->next : &input->first_user) = use;
+    input->last_user = use;
+    input->nusers++;
+}
+
+static void unlink_use(sh_use *use) {
+    sh_node *input = use->input;
+    *(use->prev ? &use->prev->next : &input->first_user) = use->next;
+    *(use->next ? &use->next->prev : &input->last_user) = use->prev;
+    input->nusers--;
+}
+
+void sh__uses_drop(sh_node *node) {
+    for (uint32_t i = 0; i < node->ninputs; i++) unlink_use(&node->uses[i]);
+    node->ninputs = 0;
+}
+
+typedef struct collector {
+    const sh_node *user;
+    sh_use *uses; /* NULL: only count */
+    uint32_t n;
+} collector;
+
+static sh_status collect(sh_node **found, void *user) {
+    collector *c = user;
+    sh_node *node = *found;
+    if (!node) return sh_fail(SH_ERROR_NULL, "an argument of a node of %s is NULL", c->user->target);
+    if (node->graph != c->user->graph)
+        return sh_fail(SH_ERROR_VALUE, "an argument of a node of %s is %%%s of another graph",
+                       c->user->target, node->name->text);
+    if (node == c->user)
+        return sh_fail(SH_ERROR_VALUE, "node %%%s can't be an argument of itself", node->name->text);
+    if (node->stamp == node->graph->stamp) return SH_OK;
+    node->stamp = node->graph->stamp;
+    if (c->uses) c->uses[c->n] = (sh_use){.user = (sh_node *)(uintptr_t)c->user, .input = node};
+    c->n++;
+    return SH_OK;
+}
+
+/* The uses that these arguments make, not linked yet; in memory of their own. */
+static sh_status make_uses(const sh_node *node, sh_args args, sh_kwargs kwargs, sh_use **uses, uint32_t *n) {
+    collector c = {.user = node};
+    node->graph->stamp++;
+    SH_TRY(sh__args_visit(args, kwargs, collect, &c));
+    *uses = NULL;
+    *n = c.n;
+    if (!c.n) return SH_OK;
+    *uses = sh__alloc(c.n * sizeof **uses);
+    if (!*uses) return SH_ERROR_MEMORY;
+    c = (collector){.user = node, .uses = *uses};
+    node->graph->stamp++;
+    return sh__args_visit(args, kwargs, collect, &c);
+}
+
+static void install(sh_node *node, const sh_arg_block *fresh, sh_use *uses, uint32_t n) {
+    sh__uses_drop(node);
+    sh__free(node->block);
+    sh__free(node->uses);
+    node->block = fresh->block;
+    node->args = fresh->args;
+    node->kwargs = fresh->kwargs;
+    node->uses = uses;
+    node->ninputs = n;
+    for (uint32_t i = 0; i < n; i++) link_use(&uses[i]);
+}
+
+/* The node takes the block, or it is freed. */
+static sh_status take_args(sh_node *node, const sh_arg_block *fresh) {
+    sh_use *uses;
+    uint32_t n;
+    const sh_status status = make_uses(node, fresh->args, fresh->kwargs, &uses, &n);
+    if (status < 0)
+        sh__free(fresh->block);
+    else
+        install(node, fresh, uses, n);
+    return status;
+}
+
+sh_status sh_node_set_args(sh_node *node, sh_args args, sh_kwargs kwargs) {
+    if (sh__error_pending()) return sh_error()->code;
+    sh_arg_block fresh;
+    SH_TRY(sh__args_copy(node->graph, args, kwargs, &fresh));
+    return take_args(node, &fresh);
+}
+
+/* ---- one argument ---- */
+
+sh_status sh_node_set_arg(sh_node *node, size_t i, sh_arg arg) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (i >= node->args.n)
+        return sh_fail(SH_ERROR_INDEX, "node %%%s has %zu arguments; number %zu is to be set",
+                       node->name->text, node->args.n, i);
+    sh_arg *args = sh__alloc(node->args.n * sizeof *args);
+    if (!args) return SH_ERROR_MEMORY;
+    memcpy(args, node->args.at, node->args.n * sizeof *args);
+    args[i] = arg;
+    const sh_status status = sh_node_set_args(node, (sh_args){args, node->args.n}, node->kwargs);
+    sh__free(args);
+    return status;
+}
+
+sh_status sh_node_set_kwarg(sh_node *node, const char *name, sh_arg arg) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (!name) return sh_fail(SH_ERROR_NULL, "sh_node_set_kwarg: name is NULL");
+    const size_t n = node->kwargs.n;
+    sh_kwarg *kwargs = sh__alloc((n + 1) * sizeof *kwargs);
+    if (!kwargs) return SH_ERROR_MEMORY;
+    if (n) memcpy(kwargs, node->kwargs.at, n * sizeof *kwargs);
+    size_t i = 0;
+    while (i < n && strcmp(kwargs[i].name, name) != 0) i++;
+    kwargs[i] = (sh_kwarg){name, arg};
+    const sh_status status = sh_node_set_args(node, node->args, (sh_kwargs){kwargs, i < n ? n : n + 1});
+    sh__free(kwargs);
+    return status;
+}
+
+/* ---- replacing ---- */
+
+typedef struct replacement {
+    const sh_node *old;
+    sh_node *by;
+} replacement;
+
+static sh_status replace(sh_node **found, void *user) {
+    const replacement *r = user;
+    if (*found == r->old) *found = r->by;
+    return SH_OK;
+}
+
+sh_status sh_node_replace_input_with(sh_node *node, sh_node *old, sh_node *by) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (!old || !by)
+        return sh_fail(SH_ERROR_NULL, "sh_node_replace_input_with: %s is NULL", old ? "by" : "old");
+    replacement r = {old, by};
+    sh_arg_block fresh;
+    SH_TRY(sh__args_copy(node->graph, node->args, node->kwargs, &fresh));
+    sh__args_visit(fresh.args, fresh.kwargs, replace, &r);
+    return take_args(node, &fresh);
+}
+
+sh_status sh_node_replace_all_uses_with(sh_node *node, sh_node *by) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (!by) return sh_fail(SH_ERROR_NULL, "sh_node_replace_all_uses_with: by is NULL");
+    if (by == node) return SH_OK;
+    for (sh_use *use = node->first_user, *next; use; use = next) {
+        next = use->next;
+        if (use->user != by) SH_TRY(sh_node_replace_input_with(use->user, node, by));
+    }
+    return SH_OK;
+}

@@ -1,0 +1,31 @@
+/* symbols.h - strings met once and then known by address, each with room for what it names.
+ *
+ * A hash table whose records never move, in the order they were met. It owns its strings, not what they
+ * name. Not thread-safe. */
+#ifndef SH_GRAPH_SYMBOLS_H
+#define SH_GRAPH_SYMBOLS_H
+
+#include "dispatch/base.h"
+
+typedef struct sh_symbol {
+    void *object;  /* what it names, or NULL */
+    int64_t count; /* these two for the table's owner */
+    bool taken;
+    uint64_t hash;
+    char text[];
+} sh_symbol;
+
+typedef struct sh_symbols {
+    sh_symbol **at; /* in the order they were met */
+    uint32_t n, capacity;
+    uint32_t *slots; /* place in `at` + 1, or 0; a power of two of them */
+    uint32_t nslots;
+} sh_symbols;
+
+/* NULL if it was never met; no error. `text` need not end in 0. */
+sh_symbol *sh__symbol_find(const sh_symbols *symbols, const char *text, size_t length);
+/* The one of this text, made if need be; NULL and an error when memory is out. */
+sh_symbol *sh__symbol(sh_symbols *symbols, const char *text, size_t length);
+void sh__symbols_free(sh_symbols *symbols);
+
+#endif
