@@ -28,6 +28,8 @@ struct sh_capture {
     sh_identities origins;
     uint32_t nconstants;
     bool told;
+    void (*finish)(sh_capture *capture, void *user);
+    void *user;
 };
 
 /* ---- nodes of tensors ---- */
@@ -292,6 +294,7 @@ static void drop_lower(void *user) { drop(user); }
 
 static void drop_upper(void *user) {
     sh_capture *c = user;
+    if (c->finish) c->finish(c, c->user);
     sh_mode_release(c->lower);
     drop(c);
 }
@@ -306,7 +309,7 @@ static sh_mode *make_mode(sh_capture *c, sh_callback callback, sh_mode_options o
 
 static sh_status make_modes(sh_capture *c, const sh_capture_options *o) {
     const uint32_t flags = SH_MODE_CAPTURES | (o->shared ? SH_MODE_SHARED : 0);
-    sh_mode_options one = {.name = "capture", .level = o->level, .destroy = drop_lower};
+    sh_mode_options one = {.name = "capture", .level = o->level, .destroy = drop_upper};
     one.flags = flags | (o->asked ? SH_MODE_FIRST : SH_MODE_LAST);
     if (o->asked || o->level == SH_LEVEL_DISPATCH) {
         c->mode = make_mode(c, record_here, one);
@@ -316,7 +319,6 @@ static sh_status make_modes(sh_capture *c, const sh_capture_options *o) {
         .name = "capture (dispatch level)", .level = SH_LEVEL_DISPATCH, .destroy = drop_lower};
     lower.flags = flags | SH_MODE_LAST | SH_MODE_KEEPS_COMPOSITES;
     c->lower = make_mode(c, record_here, lower);
-    one.destroy = drop_upper;
     one.pushed = push_lower;
     one.popped = pop_lower;
     if (c->lower) c->mode = make_mode(c, record_whole, one);
@@ -333,9 +335,15 @@ sh_capture *sh_capture_new(const sh_capture_options *options) {
     atomic_init(&c->refs, 1);
     pthread_mutex_init(&c->lock, NULL);
     c->graph = sh_graph_new();
-    if (c->graph && make_modes(c, options ? options : &plain) >= 0) return c;
-    drop(c);
-    return NULL;
+    if (!c->graph || make_modes(c, options ? options : &plain) < 0) {
+        drop(c);
+        return NULL;
+    }
+    if (options) {
+        c->finish = options->finish;
+        c->user = options->user;
+    }
+    return c;
 }
 
 void sh_capture_free(sh_capture *capture) {

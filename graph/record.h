@@ -25,6 +25,8 @@ typedef struct sh_capture_options {
     sh_level level; /* SH_LEVEL_FUNCTION: composites whole, the default */
     bool asked;     /* record what was asked for, above all modes, instead of what ran */
     bool shared;    /* it may enter other threads in a captured context */
+    void (*finish)(sh_capture *capture, void *user); /* runs when the mode's last reference ends; optional */
+    void *user;
 } sh_capture_options;
 
 /* The caller ends it by sh_capture_free; options may be NULL. */
