@@ -53,11 +53,12 @@ Test(capture, composites_are_recorded_whole_and_the_graph_gives_the_same) {
     sh_tensor *x = sh_rand(SH_SIZES(2, 3)), *w = sh_rand(SH_SIZES(4, 3)), *b = sh_rand(SH_SIZES(4)), *y;
     sh_capture_input(c, x, "x");
     sh_capture_input(c, w, "weight");
-    SH_WITH_MODE(sh_capture_mode(c)) y = sh_relu(sh_linear(x, w, .bias = b));
+    SH_WITH_BACKEND("ref")
+        SH_WITH_MODE(sh_capture_mode(c)) y = sh_relu(sh_linear(x, w, .bias = b));
     cr_expect(eq(sz, sh_mode_depth(), 0));
     sh_graph *g = sh_capture_graph(c, SH_LIST(y));
-    cr_assert(g != NULL, "%s", sh_error()->message);
-    cr_expect(same_values(sh_list_at(sh_graph_run(g, SH_LIST(x, w)), 0), y));
+    cr_assert(g != NULL);
+    SH_WITH_BACKEND("ref") cr_expect(same_values(sh_list_at(sh_graph_run(g, SH_LIST(x, w)), 0), y));
     cr_expect(sh_graph_attr(g, "_tensor_constant0") == b);
     const sh_spec *spec = sh_node_spec(sh_graph_find(g, "linear"));
     cr_assert(spec != NULL);
