@@ -145,7 +145,8 @@ static sh_status run_op(interpreter *in, const sh_node *node, result *to) {
         arguments[n].name = node->kwargs.at[i].name;
         SH_TRY(value_of(in, node->kwargs.at[i].value, &arguments[n++].value));
     }
-    SH_TRY(sh__call_by_name(node->target, arguments, n, results, node->site));
+    const void *const caller[] = {NULL, node->site}; /* findings then name the place that was recorded */
+    SH_TRY(sh__call_by_name(node->target, arguments, n, results, caller));
     return take_results(to, results);
 }
 

@@ -332,6 +332,22 @@ Test(graph, each_node_runs_in_a_scope_of_its_name) {
     sh_graph_free(g);
 }
 
+static sh_status note_site(sh_mode *mode, sh_call *call) {
+    *(const void **)sh_mode_user(mode) = sh_call_site(call);
+    return SH_PASS;
+}
+
+Test(graph, a_call_of_a_run_stands_for_the_place_that_was_recorded) {
+    sh_graph *g = linear_relu();
+    const void *site = NULL;
+    sh_node_set_site(sh_graph_find(g, "relu"), &site);
+    sh_mode *mode = sh_mode_new(note_site, &(sh_mode_options){.user = (void *)&site});
+    SH_WITH_MODE(mode) cr_expect(sh_graph_run(g, SH_LIST(SH_FLOATS(1, 2, 3))) != NULL);
+    cr_expect(site == (const void *)&site);
+    sh_mode_release(mode);
+    sh_graph_free(g);
+}
+
 /* ---- memory ---- */
 
 static bool build_and_run(void) {
