@@ -68,8 +68,8 @@ void sh__recover(sh_thread *thread, uintptr_t stack_address);
 /* Runs `visit` over all attached threads under the registry lock. */
 void sh__threads_visit(void (*visit)(sh_thread_cold *cold, void *user), void *user);
 
-/* What threads that have ended left in the counts of memory.h; guarded by the registry lock. */
-extern sh_memory_stats sh__departed;
+/* Adds up the live counts of all threads, those that have ended included. */
+void sh__live_counts(sh_memory_stats *stats);
 
 /* Names the op and the mode or kernel in the pending error, where they are not named yet. */
 void sh__error_at(const char *op, const char *where_kind, const char *where_name);

@@ -121,12 +121,6 @@ void sh_memory_trim(void) {
     sh__blocks_trim();
 }
 
-static void add_live(sh_thread_cold *cold, void *user) {
-    sh_memory_stats *stats = user;
-    stats->live_tensors += __atomic_load_n(&cold->thread->live_tensors, __ATOMIC_RELAXED);
-    stats->live_bytes += __atomic_load_n(&cold->thread->live_bytes, __ATOMIC_RELAXED);
-}
-
 void sh_memory_set_cache_limit(size_t bytes) {
     sh_thread_cold *cold = sh__cold();
     if (!cold) return;
@@ -135,10 +129,10 @@ void sh_memory_set_cache_limit(size_t bytes) {
 }
 
 sh_memory_stats sh_memory_stats_get(void) {
-    sh_memory_stats stats = {sh__departed.live_tensors, sh__departed.live_bytes, 0};
+    sh_memory_stats stats = {0, 0, 0};
     const sh_thread_cold *cold = sh__cold();
     if (cold) stats.cached_bytes = (int64_t)cold->cached;
-    sh__threads_visit(add_live, &stats);
+    sh__live_counts(&stats);
     return stats;
 }
 

@@ -173,7 +173,7 @@ size_t sh_scope_held(void) { return sh__thread.nitems; }
 sh_tensor *sh_escape(sh_tensor *t) {
     sh_thread *thread = &sh__thread;
     const uint32_t first = thread->state.scope_mark + thread->state.scope_escaped;
-    if (!t || !thread->state.scope_mark) return t;
+    if (!t) return t;
     for (uint32_t i = thread->nitems; i-- > first;) {
         if (thread->items[i] != (uintptr_t)t) continue;
         thread->items[i] = thread->items[first];

@@ -12,8 +12,10 @@
 
 /* ---- records ---- */
 
+/* A thread's first tensor, or first release, comes this way: it is attached then, so that its counts are not lost. */
 sh_tensor *sh__record_alloc_slow(void) {
     size_t capacity;
+    if (!sh__cold()) return NULL;
     sh_tensor *t = sh__block_alloc(sizeof *t, &capacity);
     if (!t) return NULL;
     sh__count(&sh__thread.live_tensors, 1);
@@ -28,6 +30,7 @@ sh_tensor *sh__record_alloc_slow(void) {
 }
 
 void sh__record_free_slow(sh_tensor *t) {
+    sh__cold();
     sh__count(&sh__thread.live_tensors, -1);
     free(t);
 }

@@ -30,20 +30,20 @@ sh_status sh__spec_check(const sh_spec *spec, const char *what) {
 
 /* Sets row-major strides and what follows from the sizes; false when the bytes do not fit in 63 bits. */
 static bool set_contiguous(sh_tensor *t, int ndim, const int64_t *sizes) {
-    int64_t stride = 1, numel = 1, bytes;
-    bool overflow = false;
+    int64_t stride = 1, bytes;
+    bool overflow = false, empty = false;
     t->ndim = (uint8_t)ndim;
     for (int i = ndim - 1; i >= 0; i--) {
         const int64_t size = sizes[i];
         t->sizes[i] = size;
         t->strides[i] = stride;
+        empty |= size == 0;
         overflow |= __builtin_mul_overflow(stride, size ? size : 1, &stride);
-        numel *= size;
     }
-    t->numel = numel;
+    t->numel = empty ? 0 : stride;
     t->flags |= SH_TENSOR_CONTIGUOUS;
     overflow |= __builtin_mul_overflow(stride, (int64_t)t->element, &bytes);
-    return !overflow || numel == 0;
+    return !overflow || empty;
 }
 
 static bool layout_is_contiguous(const sh_tensor *t) {

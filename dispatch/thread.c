@@ -19,14 +19,14 @@ static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static sh_thread_cold *registry;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t exit_key;
-sh_memory_stats sh__departed;
+static int64_t departed_tensors, departed_bytes; /* what ended threads left in their counts */
 
 static void leave_registry(sh_thread_cold *cold) {
     pthread_mutex_lock(&registry_lock);
     *cold->link = cold->next;
     if (cold->next) cold->next->link = cold->link;
-    sh__departed.live_tensors += cold->thread->live_tensors;
-    sh__departed.live_bytes += cold->thread->live_bytes;
+    departed_tensors += cold->thread->live_tensors;
+    departed_bytes += cold->thread->live_bytes;
     pthread_mutex_unlock(&registry_lock);
 }
 
@@ -78,6 +78,17 @@ sh_thread_cold *sh__cold(void) {
 void sh__threads_visit(void (*visit)(sh_thread_cold *cold, void *user), void *user) {
     pthread_mutex_lock(&registry_lock);
     for (sh_thread_cold *cold = registry; cold; cold = cold->next) visit(cold, user);
+    pthread_mutex_unlock(&registry_lock);
+}
+
+void sh__live_counts(sh_memory_stats *stats) {
+    pthread_mutex_lock(&registry_lock);
+    stats->live_tensors = departed_tensors;
+    stats->live_bytes = departed_bytes;
+    for (const sh_thread_cold *cold = registry; cold; cold = cold->next) {
+        stats->live_tensors += __atomic_load_n(&cold->thread->live_tensors, __ATOMIC_RELAXED);
+        stats->live_bytes += __atomic_load_n(&cold->thread->live_bytes, __ATOMIC_RELAXED);
+    }
     pthread_mutex_unlock(&registry_lock);
 }
 
