@@ -59,7 +59,7 @@ static void infer(FILE *out, const op *o) {
     fprintf(out, "static sh_status infer_%s(const sh_value *a, sh_spec *r, void *user) {\n    (void)user;\n", o->c);
     for (uint32_t i = 0; i < o->schema->nparams; i++) {
         const sh_param *p = &o->schema->params[i];
-        fprintf(out, "    __auto_type %s = ", p->name);
+        fprintf(out, "    __extension__ __auto_type %s = ", p->name);
         unbox(out, p, i);
         fprintf(out, ";\n    (void)%s;\n", p->name);
     }
@@ -80,7 +80,7 @@ static void locals_from_options(FILE *out, const op *o) {
             fprintf(out, "    int64_t %s_at[%d];\n    const sh_ints %s = sh__option_list(options->%s, %d, %s_at, %d);\n", p->name,
                     p->length, p->name, p->name, p->length, p->name, strcmp(p->name, "padding") != 0);
         else if (p->type == SH_TYPE_SCALAR) fprintf(out, "    const sh_scalar %s = sh__number(options->%s);\n", p->name, p->name);
-        else fprintf(out, "    __auto_type %s = options->%s;\n", p->name, p->name);
+        else fprintf(out, "    __extension__ __auto_type %s = options->%s;\n", p->name, p->name);
     }
 }
 
