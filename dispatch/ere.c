@@ -1,6 +1,8 @@
 /* ere.c - a scan that bounds what an expression costs, then regcomp.
  *
  * The scan adds up atoms, one group a frame of a small stack. A repeat multiplies the atom or group before it.
+ * Repeats of something that repeats already, (a*)* or a**, are counted too: behind an anchor each that regcomp
+ * meets may double its time.
  * Where the expression is malformed the scan only has to stay inside it, since regcomp will refuse it.
  *
  * regcomp doesn't say where the fault is. The shortest beginning from which on every longer one fails in the
@@ -11,11 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LENGTH = 512, MAX_DEPTH = 32, MAX_ATOMS = 1000 };
+enum { MAX_LENGTH = 512, MAX_DEPTH = 32, MAX_ATOMS = 1000, MAX_NESTED = 10 };
+
+typedef struct cost {
+    size_t atoms;  /* copies counted */
+    size_t nested; /* repeats around something that repeats */
+    bool repeats;  /* something in it does */
+} cost;
 
 typedef struct frame {
-    size_t atoms; /* in this group so far, copies counted */
-    size_t last;  /* of them, in what a repeat would copy */
+    cost all;  /* of this group so far */
+    cost last; /* of what a repeat would copy */
 } frame;
 
 typedef struct scan {
@@ -37,22 +45,32 @@ static const char *bracket_end(const char *at) {
     return at;
 }
 
-static void add_atoms(scan *s, size_t atoms) {
+static void add(scan *s, cost item) {
     frame *const f = &s->frames[s->depth];
-    f->atoms += atoms;
-    f->last = atoms;
+    f->all.atoms += item.atoms;
+    f->all.nested += item.nested;
+    f->all.repeats |= item.repeats;
+    f->last = item;
 }
+
+static void add_atom(scan *s) { add(s, (cost){.atoms = 1}); }
 
 /* A group is a node itself, so that copies of an empty one count too. */
 static void leave_group(scan *s) {
-    const size_t atoms = s->frames[s->depth--].atoms + 1;
-    add_atoms(s, atoms);
+    cost group = s->frames[s->depth--].all;
+    group.atoms++;
+    add(s, group);
 }
 
-static void repeat(scan *s, size_t times) {
+/* The last item again, `copies` times. */
+static void repeat(scan *s, size_t copies) {
     frame *const f = &s->frames[s->depth];
-    f->atoms += f->last * (times - 1);
-    f->last *= times;
+    const cost once = f->last;
+    f->last.atoms += once.atoms * copies;
+    f->last.nested += once.nested * copies + once.repeats;
+    f->last.repeats = f->all.repeats = true;
+    f->all.atoms += f->last.atoms - once.atoms;
+    f->all.nested += f->last.nested - once.nested;
 }
 
 /* {n}, {n,} or {n,m}: the larger number, plus one for the copy that may repeat without end. Stops at its last
@@ -62,7 +80,7 @@ static void repeat_interval(scan *s) {
     const unsigned long low = strtoul(s->at + 1, &comma, 10);
     const unsigned long high = *comma == ',' ? strtoul(comma + 1, NULL, 10) : 0;
     const unsigned long most = low > high ? low : high;
-    repeat(s, (most > MAX_ATOMS ? MAX_ATOMS : most) + 1);
+    repeat(s, most > MAX_ATOMS ? MAX_ATOMS : most);
     s->at += strspn(s->at + 1, "0123456789,");
     if (s->at[1] == '}') s->at++;
 }
@@ -72,27 +90,31 @@ static const char *step(scan *s) {
     switch (*s->at) {
     case '(':
         if (s->depth == MAX_DEPTH) return "parentheses nest too deep";
-        s->frames[++s->depth] = (frame){0, 0};
+        s->frames[++s->depth] = (frame){0};
         break;
     case ')':
         if (s->depth) leave_group(s);
         break;
-    case '+': repeat(s, 2); break;
+    case '?':
+    case '*': repeat(s, 0); break;
+    case '+': repeat(s, 1); break;
     case '{': repeat_interval(s); break;
     case '\\':
         if (s->at[1] >= '1' && s->at[1] <= '9') return "back-references are not supported";
         if (s->at[1]) s->at++;
-        add_atoms(s, 1);
+        add_atom(s);
         break;
     case '[':
         s->at = bracket_end(s->at);
-        add_atoms(s, 1);
+        add_atom(s);
         if (!*s->at) return NULL;
         break;
-    default: add_atoms(s, 1);
+    default: add_atom(s);
     }
     s->at++;
-    return s->frames[s->depth].atoms > MAX_ATOMS ? "its repeats multiply to too many states" : NULL;
+    const cost *const all = &s->frames[s->depth].all;
+    if (all->nested > MAX_NESTED) return "too many of its repeats stand around repeats";
+    return all->atoms > MAX_ATOMS ? "its repeats multiply to too many states" : NULL;
 }
 
 static const char *check_cost(const char *text, const char **where) {
