@@ -1,17 +1,17 @@
 /* memory_impl.h - every allocation of the library goes through here, so that a test can make each fail.
  *
- * sh__alloc and its kin set SH_ERROR_MEMORY themselves and return NULL. Storage and tensor records
+ * sh__alloc and its kin set SH_ERROR_MEMORY themselves and return NULL. They are exported for libshunt-io alone. Storage and tensor records
  * have their own doors: a pop from the thread's free list in the common case. */
 #ifndef SH_DISPATCH_MEMORY_IMPL_H
 #define SH_DISPATCH_MEMORY_IMPL_H
 
 #include "dispatch/memory.h"
 
-void *sh__alloc(size_t size);
-void *sh__calloc(size_t n, size_t size);
-void *sh__realloc(void *block, size_t size);
-char *sh__strdup(const char *text);
-void sh__free(void *block);
+SH_API void *sh__alloc(size_t size);
+SH_API void *sh__calloc(size_t n, size_t size);
+SH_API void *sh__realloc(void *block, size_t size);
+SH_API char *sh__strdup(const char *text);
+SH_API void sh__free(void *block);
 
 /* 64-byte aligned; `*capacity` is what the block really holds (>= size) and goes back to sh__block_free. */
 void *sh__block_alloc(size_t size, size_t *capacity);

@@ -1,0 +1,81 @@
+#include "ops/io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dispatch/memory_impl.h"
+
+static sh_status read_all(int descriptor, const char *path, char *bytes, size_t size) {
+    for (size_t at = 0; at < size;) {
+        const ssize_t n = read(descriptor, bytes + at, size - at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return sh_fail(SH_ERROR_FILE, "can't read %s: %s", path, strerror(errno));
+        if (n == 0) return sh_fail(SH_ERROR_FILE, "%s became shorter while it was read", path);
+        at += (size_t)n;
+    }
+    return SH_OK;
+}
+
+sh_status sh_file_read(const char *path, void **bytes, size_t *size) {
+    struct stat info;
+    if (!path) return sh_fail(SH_ERROR_NULL, "the path is NULL");
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return sh_fail(SH_ERROR_FILE, "can't open %s: %s", path, strerror(errno));
+    sh_status status = SH_OK;
+    *bytes = NULL;
+    if (fstat(descriptor, &info) != 0) status = sh_fail(SH_ERROR_FILE, "can't read %s: %s", path, strerror(errno));
+    else if (!S_ISREG(info.st_mode)) status = sh_fail(SH_ERROR_FILE, "%s is no regular file", path);
+    else if (!(*bytes = sh__alloc((size_t)info.st_size))) status = SH_ERROR_MEMORY;
+    if (status >= 0) {
+        *size = (size_t)info.st_size;
+        status = read_all(descriptor, path, *bytes, *size);
+    }
+    close(descriptor);
+    if (status >= 0) return SH_OK;
+    sh__free(*bytes);
+    *bytes = NULL;
+    return status;
+}
+
+sh_status sh_file_begin(sh_file_out *out, const char *path) {
+    *out = (sh_file_out){NULL, NULL, -1};
+    if (!path) return sh_fail(SH_ERROR_NULL, "the path is NULL");
+    const size_t n = strlen(path);
+    out->path = sh__strdup(path);
+    out->temporary = out->path ? sh__alloc(n + 8) : NULL;
+    if (!out->temporary) return SH_ERROR_MEMORY;
+    snprintf(out->temporary, n + 8, "%s.XXXXXX", path);
+    out->descriptor = mkstemp(out->temporary);
+    if (out->descriptor < 0) return sh_fail(SH_ERROR_FILE, "can't write %s: %s", path, strerror(errno));
+    const mode_t mask = umask(0);
+    umask(mask);
+    fchmod(out->descriptor, 0666 & ~mask);
+    return SH_OK;
+}
+
+sh_status sh_file_write(sh_file_out *out, const void *bytes, size_t size) {
+    for (size_t at = 0; at < size;) {
+        const ssize_t n = write(out->descriptor, (const char *)bytes + at, size - at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return sh_fail(SH_ERROR_FILE, "can't write %s: %s", out->path, strerror(errno));
+        at += (size_t)n;
+    }
+    return SH_OK;
+}
+
+sh_status sh_file_end(sh_file_out *out, sh_status so_far) {
+    if (out->descriptor >= 0) {
+        if (close(out->descriptor) != 0 && so_far >= 0) so_far = sh_fail(SH_ERROR_FILE, "can't write %s: %s", out->path, strerror(errno));
+        if (so_far >= 0 && rename(out->temporary, out->path) != 0)
+            so_far = sh_fail(SH_ERROR_FILE, "can't write %s: %s", out->path, strerror(errno));
+        if (so_far < 0) unlink(out->temporary);
+    }
+    sh__free(out->path);
+    sh__free(out->temporary);
+    return so_far;
+}

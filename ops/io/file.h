@@ -1,0 +1,20 @@
+/* file.h - whole files in and out. */
+#ifndef SH_OPS_IO_FILE_H
+#define SH_OPS_IO_FILE_H
+
+#include "dispatch/status.h"
+
+/* The bytes of a file; free them with sh__free. Directories, missing and unreadable files are errors with the reason. */
+sh_status sh_file_read(const char *path, void **bytes, size_t *size);
+
+/* Writing beside the file, then taking its place; until sh_file_commit nothing of the old file is touched. */
+typedef struct sh_file_out {
+    char *path, *temporary;
+    int descriptor;
+} sh_file_out;
+sh_status sh_file_begin(sh_file_out *out, const char *path);
+sh_status sh_file_write(sh_file_out *out, const void *bytes, size_t size);
+/* Ends it: with SH_OK so far the new file takes the place of the old, otherwise it is removed. Returns what came of it. */
+sh_status sh_file_end(sh_file_out *out, sh_status so_far);
+
+#endif

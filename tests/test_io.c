@@ -1,0 +1,182 @@
+/* test_io.c - files: what is written comes back bit for bit, NumPy's layouts are read, damage is refused. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "ops/io/io.h"
+#include "tests/modes.h"
+
+static char folder[] = "/tmp/shunt-io-XXXXXX";
+static void make_folder(void) { cr_assert(ne(ptr, mkdtemp(folder), NULL)); }
+static void drop_folder(void) {
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    cr_assert(eq(int, system(command), 0));
+}
+TestSuite(io, .init = make_folder, .fini = drop_folder);
+
+static const char *in_folder(const char *name) {
+    static char paths[4][256];
+    static int i;
+    char *path = paths[i++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static sh_tensor *counting(sh_dtype dtype, sh_ints sizes) {
+    sh_tensor *t = sh_tensor_new(dtype, sizes);
+    unsigned char *at = sh_tensor_data(t);
+    const size_t n = (size_t)sh_tensor_numel(t) * sh_dtype_size(dtype);
+    for (size_t i = 0; i < n; i++) at[i] = dtype == SH_B8 ? i % 2 : (unsigned char)(i * 37 + 1) & 0x3f;
+    return t;
+}
+
+static bool same(const sh_tensor *a, const sh_tensor *b) {
+    if (!a || !b || sh_tensor_dtype(a) != sh_tensor_dtype(b) || sh_tensor_ndim(a) != sh_tensor_ndim(b)) return false;
+    for (int i = 0; i < sh_tensor_ndim(a); i++)
+        if (sh_tensor_sizes(a)[i] != sh_tensor_sizes(b)[i]) return false;
+    return memcmp(sh_tensor_data(a), sh_tensor_data(b), (size_t)sh_tensor_numel(a) * sh_dtype_size(sh_tensor_dtype(a))) == 0;
+}
+
+static sh_ints shapes(int i) {
+    return i == 0 ? SH_SCALAR_SHAPE : i == 1 ? (sh_ints){(const int64_t[]){5}, 1} : i == 2 ? (sh_ints){(const int64_t[]){2, 0, 3}, 3}
+                                                                                           : (sh_ints){(const int64_t[]){2, 3, 4}, 3};
+}
+
+Test(io, npy_gives_back_every_dtype_and_rank) {
+    for (sh_dtype d = SH_F32; d < SH_DTYPE_COUNT; d++)
+        for (int i = 0; i < 4; i++) {
+            if (d == SH_BF16) continue;
+            sh_tensor *t = counting(d, shapes(i));
+            cr_assert(eq(int, sh_save_npy(in_folder("a.npy"), t), SH_OK));
+            cr_assert(same(sh_load_npy(in_folder("a.npy")), t), "%s", sh_dtype_name(d));
+        }
+}
+
+Test(io, archives_give_back_names_order_and_bits) {
+    sh_dict *d = sh_dict_new(), *back = NULL;
+    for (sh_dtype t = SH_F32; t < SH_DTYPE_COUNT; t++) {
+        char name[32];
+        snprintf(name, sizeof name, "layer.%s", sh_dtype_name(t));
+        cr_assert(eq(int, sh_dict_set(d, name, counting(t, shapes(t % 4))), SH_OK));
+    }
+    cr_assert(eq(int, sh_save_safetensors(in_folder("a.safetensors"), d), SH_OK));
+    cr_assert(eq(int, sh_load_safetensors(in_folder("a.safetensors"), &back), SH_OK));
+    cr_assert(eq(sz, sh_dict_size(back), sh_dict_size(d)));
+    for (size_t i = 0; i < sh_dict_size(d); i++)
+        cr_assert(same(sh_dict_find(back, sh_dict_name(d, i)), sh_dict_at(d, i)), "%s", sh_dict_name(d, i));
+    sh_dict_free(back);
+    sh_dict_free(d);
+    d = sh_dict_new();
+    sh_dict_set(d, "x", counting(SH_F32, SH_SIZES(100)));
+    sh_dict_set(d, "folder/y", counting(SH_I64, SH_SIZES(2, 2)));
+    cr_assert(eq(int, sh_save_npz(in_folder("a.npz"), d), SH_OK));
+    cr_assert(eq(int, sh_load_npz(in_folder("a.npz"), &back), SH_OK));
+    cr_assert(eq(str, TEXT(sh_dict_name(back, 1)), "folder/y"));
+    cr_assert(same(sh_dict_at(back, 0), sh_dict_at(d, 0)));
+    cr_assert(same(sh_dict_at(back, 1), sh_dict_at(d, 1)));
+    sh_dict_free(back);
+    sh_dict_free(d);
+}
+
+static sh_tensor *npy(const char *header, const void *data, size_t size) {
+    char bytes[512];
+    const size_t n = strlen(header);
+    memcpy(bytes, "\x93NUMPY\x01\x00", 8);
+    bytes[8] = (char)n;
+    bytes[9] = 0;
+    memcpy(bytes + 10, header, n);
+    memcpy(bytes + 10 + n, data, size);
+    return sh_parse_npy(bytes, 10 + n + size, "test");
+}
+
+Test(io, fortran_order_and_big_endian_are_read) {
+    const float data[6] = {1, 2, 3, 4, 5, 6};
+    sh_tensor *t = npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }\n", data, sizeof data);
+    cr_assert(eq(dbl, sh_tensor_at(t, (const int64_t[]){0, 1}), 3));
+    cr_assert(eq(dbl, sh_tensor_at(t, (const int64_t[]){1, 2}), 6));
+    const unsigned char big[8] = {0, 0, 1, 2, 0xff, 0xff, 0xff, 0xfe};
+    t = npy("{'shape': (2,), 'fortran_order': False, 'descr': '>i4'}", big, sizeof big);
+    cr_assert(eq(dbl, sh_tensor_at(t, (const int64_t[]){0}), 258));
+    cr_assert(eq(dbl, sh_tensor_at(t, (const int64_t[]){1}), -2));
+}
+
+Test(io, a_damaged_header_says_what_was_expected) {
+    const float data[6] = {0};
+    static const struct {
+        const char *header, *words;
+    } cases[] = {{"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4)}", "needs 32 bytes, the file has 24"},
+                 {"{'descr': '<c8', 'fortran_order': False, 'shape': (3,)}", "a dtype that shunt has"},
+                 {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (6,)}", "True or False"},
+                 {"{'descr': '<f4', 'shape': (6,)}", "lacks"},
+                 {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (6,)}", "twice"},
+                 {"{'descr': '<f4', 'fortran_order': False, 'shape': (-6,)}", "a size"},
+                 {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", "below 2^63"},
+                 {"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4611686018427387904)}", "more than"},
+                 {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,)} x", "the end"},
+                 {"", "{"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cr_assert(eq(ptr, npy(cases[i].header, data, sizeof data), NULL));
+        cr_assert(failed_with(SH_ERROR_FORMAT, cases[i].words));
+    }
+    cr_assert(eq(ptr, sh_parse_npy("no npy at all", 13, "test"), NULL));
+    cr_assert(failed_with(SH_ERROR_FORMAT, "is no .npy file"));
+}
+
+static sh_status safetensors(const char *header, size_t data) {
+    char bytes[1024] = {0};
+    const uint64_t n = strlen(header);
+    memcpy(bytes, &n, 8);
+    memcpy(bytes + 8, header, n);
+    sh_dict *d = NULL;
+    const sh_status status = sh_parse_safetensors(bytes, 8 + n + data, "test", &d);
+    sh_dict_free(d);
+    return status;
+}
+
+Test(io, hostile_safetensors_are_refused) {
+    cr_assert(eq(int, safetensors("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8), SH_OK));
+    static const struct {
+        const char *header;
+        size_t data;
+        const char *words;
+    } cases[] = {{"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 12, "the file has 12"},
+                 {"{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", 8, "disagree"},
+                 {"{\"a\":{\"dtype\":\"F7\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "F7"},
+                 {"{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", 8, "non-negative"},
+                 {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[2,6]}}", 6, "overlap"},
+                 {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[4,8]}}", 8, "gap"},
+                 {"{\"a\":1}", 0, "dtype"},
+                 {"[1]", 0, "no JSON object"},
+                 {"{\"a\":", 0, "no JSON object"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cr_assert(lt(int, safetensors(cases[i].header, cases[i].data), 0), "%s", cases[i].header);
+        cr_assert(failed_with(SH_ERROR_FORMAT, cases[i].words));
+    }
+}
+
+Test(io, files_that_cannot_be_read_say_why) {
+    cr_assert(eq(ptr, sh_load_npy(in_folder("missing.npy")), NULL));
+    cr_assert(failed_with(SH_ERROR_FILE, "missing.npy: No such file"));
+    cr_assert(eq(ptr, sh_load_npy(folder), NULL));
+    cr_assert(failed_with(SH_ERROR_FILE, "no regular file"));
+    cr_assert(lt(int, sh_save_npy("/no/such/folder/x.npy", number(1)), 0));
+    cr_assert(failed_with(SH_ERROR_FILE, "/no/such/folder/x.npy"));
+}
+
+/* A file size limit stands in for a full disk. */
+Test(io, a_full_disk_leaves_the_old_file_as_it_was) {
+    sh_tensor *old = number(7);
+    cr_assert(eq(int, sh_save_npy(in_folder("keep.npy"), old), SH_OK));
+    signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit limit = {4096, 4096};
+    cr_assert(eq(int, setrlimit(RLIMIT_FSIZE, &limit), 0));
+    cr_assert(lt(int, sh_save_npy(in_folder("keep.npy"), sh_full(SH_SIZES(100000), 1.0)), 0));
+    cr_assert(failed_with(SH_ERROR_FILE, "keep.npy"));
+    cr_assert(same(sh_load_npy(in_folder("keep.npy")), old));
+    char command[128];
+    snprintf(command, sizeof command, "test $(ls %s | wc -l) = 1", folder);
+    cr_assert(eq(int, system(command), 0));
+}
