@@ -41,8 +41,9 @@ static bool same(const sh_tensor *a, const sh_tensor *b) {
 }
 
 static sh_ints shapes(int i) {
-    return i == 0 ? SH_SCALAR_SHAPE : i == 1 ? (sh_ints){(const int64_t[]){5}, 1} : i == 2 ? (sh_ints){(const int64_t[]){2, 0, 3}, 3}
-                                                                                           : (sh_ints){(const int64_t[]){2, 3, 4}, 3};
+    static const int64_t one[] = {5}, empty[] = {2, 0, 3}, three[] = {2, 3, 4};
+    const sh_ints all[] = {{one, 0}, {one, 1}, {empty, 3}, {three, 3}};
+    return all[i];
 }
 
 Test(io, npy_gives_back_every_dtype_and_rank) {
