@@ -1,0 +1,55 @@
+#include "ops/compare.h"
+
+#include <math.h>
+
+#include "ops/element.h"
+#include "ops/promote.h"
+
+static bool close_enough(double a, double b, const sh_allclose_options *o) {
+    if (a == b) return true;
+    if (isnan(a) && isnan(b)) return o->equal_nan;
+    if (!isfinite(a) || !isfinite(b)) return false;
+    return fabs(a - b) <= o->atol + o->rtol * fabs(b);
+}
+
+/* Integers are subtracted as such: beyond 2^53 neighbours are one double. */
+static bool close_integers(int64_t a, int64_t b, const sh_allclose_options *o) {
+    const uint64_t distance = a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+    return (double)distance <= o->atol + o->rtol * fabs((double)b);
+}
+
+static bool same_element(sh_dtype da, const char *a, sh_dtype db, const char *b, const sh_allclose_options *o) {
+    if (sh_dtype_kind_of(da) != SH_KIND_FLOAT && sh_dtype_kind_of(db) != SH_KIND_FLOAT)
+        return close_integers(sh_load_i64(da, a), sh_load_i64(db, b), o);
+    return close_enough(sh_load_f64(da, a), sh_load_f64(db, b), o);
+}
+
+static bool usable(const char *what, const sh_tensor *a, const sh_tensor *b) {
+    if (sh__error_pending()) return false;
+    if (!a || !b) sh_fail(SH_ERROR_NULL, "%s: argument %s is NULL", what, a ? "b" : "a");
+    else if (a->device == SH_META || b->device == SH_META) sh_fail(SH_ERROR_DEVICE, "%s: a meta tensor holds no data", what);
+    else return true;
+    return false;
+}
+
+bool(sh_allclose)(const sh_tensor *a, const sh_tensor *b, const sh_allclose_options *options) {
+    static const sh_allclose_options defaults = {SH_ALLCLOSE_DEFAULTS};
+    sh_tensor shape = {.numel = 1};
+    int32_t ndim;
+    if (!options) options = &defaults;
+    if (!usable("sh_allclose", a, b)) return false;
+    if (sh_broadcast("sh_allclose", a->ndim, a->sizes, b->ndim, b->sizes, &ndim, shape.sizes) < 0) return false;
+    shape.ndim = (uint8_t)ndim;
+    for (int i = 0; i < ndim; i++) shape.numel *= shape.sizes[i];
+    SH_EACH_ELEMENT(&shape, index)
+    if (!same_element((sh_dtype)a->dtype, sh_element(a, index, ndim), (sh_dtype)b->dtype, sh_element(b, index, ndim), options)) return false;
+    return true;
+}
+
+bool sh_equal(const sh_tensor *a, const sh_tensor *b) {
+    static const sh_allclose_options exact = {0, 0, 0, false};
+    if (!usable("sh_equal", a, b) || a->dtype != b->dtype || a->ndim != b->ndim) return false;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->sizes[i] != b->sizes[i]) return false;
+    return (sh_allclose)(a, b, &exact);
+}
