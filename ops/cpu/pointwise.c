@@ -29,9 +29,6 @@ sh_status sh_cpu_mul(sh_tensor *r, sh_tensor *self, sh_tensor *other) {
 
 sh_status sh_cpu_relu(sh_tensor *r, sh_tensor *self) { return sh_ref_relu(r, self); }
 sh_status sh_cpu_copy(sh_tensor *r, sh_tensor *self, sh_tensor *src, bool non_blocking) { return sh_ref_copy(r, self, src, non_blocking); }
-sh_status sh_cpu_full(sh_tensor *r, sh_ints size, sh_scalar fill_value, sh_dtype dtype) { return sh_ref_full(r, size, fill_value, dtype); }
-sh_status sh_cpu_rand(sh_tensor *r, sh_ints size, sh_dtype dtype) { return sh_ref_rand(r, size, dtype); }
-sh_status sh_cpu_rand_like(sh_tensor *r, sh_tensor *self, sh_dtype dtype) { return sh_ref_rand_like(r, self, dtype); }
 sh_status sh_cpu_matmul(sh_tensor *r, sh_tensor *self, sh_tensor *other) { return sh_ref_matmul(r, self, other); }
 
 sh_status sh_cpu_linear(sh_tensor *r, sh_tensor *input, sh_tensor *weight, sh_tensor *bias) {

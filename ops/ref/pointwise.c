@@ -1,6 +1,4 @@
 /* pointwise.c - elementwise kernels of the ref backend: plain loops in double. */
-#include <stdlib.h>
-
 #include "ops/element.h"
 #include "ops/kernels.h"
 
@@ -31,22 +29,6 @@ sh_status sh_ref_copy(sh_tensor *r, sh_tensor *self, sh_tensor *src, bool non_bl
     (void)non_blocking;
     SH_EACH_ELEMENT(r, i) put(r, i, get(src, i, r->ndim));
     return SH_OK;
-}
-sh_status sh_ref_full(sh_tensor *r, sh_ints size, sh_scalar fill_value, sh_dtype dtype) {
-    (void)size;
-    (void)dtype;
-    SH_EACH_ELEMENT(r, i) put(r, i, sh_value_as_double(fill_value));
-    return SH_OK;
-}
-sh_status sh_ref_rand(sh_tensor *r, sh_ints size, sh_dtype dtype) {
-    (void)size;
-    (void)dtype;
-    SH_EACH_ELEMENT(r, i) put(r, i, drand48());
-    return SH_OK;
-}
-sh_status sh_ref_rand_like(sh_tensor *r, sh_tensor *self, sh_dtype dtype) {
-    (void)self;
-    return sh_ref_rand(r, (sh_ints){NULL, 0}, dtype);
 }
 sh_status sh_ref_matmul(sh_tensor *r, sh_tensor *self, sh_tensor *other) {
     if (self->ndim != 2 || other->ndim != 2) return sh_fail(SH_ERROR_UNSUPPORTED, "matmul");

@@ -29,14 +29,14 @@ def filled(case):
 
 def ranges(case):
     for args in [(5,), (0,), (2.5,), (-1,), (1, 5), (1, 2.5), (1, 5, 2), (5, 1, -2), (0, 1, 0.25), (1, 1), (5, 1), (1, 5, -1), (0, 5, 0), (0, INF), (0, 1, 0.3), (0.0, 5), (2, 11, 3), (0, 10, 3.0), (-3, 3), (0, 1, 0.1), (5, 0, -1), (float("nan"), 3), (10.5, 0, -2.5)]:
-        case("arange", **arange_arguments(args))
+        case("arange" if len(args) == 1 else "arange.start", **arange_arguments(args))
     for dtype in ALL:
-        case("arange", end=5, dtype=DTYPES[dtype]), case("arange", start=1, end=7, step=2, dtype=DTYPES[dtype]), case("arange", end=2.5, dtype=DTYPES[dtype])
+        case("arange", end=5, dtype=DTYPES[dtype]), case("arange.start", start=1, end=7, step=2, dtype=DTYPES[dtype]), case("arange", end=2.5, dtype=DTYPES[dtype])
         case("linspace", 0, 10, 5, dtype=DTYPES[dtype])
     for args in [(0, 1, 5), (0, 1, 1), (0, 1, 0), (5, -5, 11), (-1.5, 2.5, 4), (3, 3, 3), (0, 1, 2), (0, 10, 7), (0, 1, -1), (0, 100, 13), (-1, 1, 33)]:
         case("linspace", *args), case("linspace", *args, dtype=torch.float64)
     for args in [(3,), (2, 3), (3, 2), (0,), (0, 2), (2, 0), (1,), (-1,), (2, -1)]:
-        case("eye", *args)
+        case("eye" if len(args) == 1 else "eye.m", *args)
     for dtype in ALL:
         case("eye", 2, dtype=DTYPES[dtype])
 
@@ -47,9 +47,9 @@ def arange_arguments(args):
 
 
 def alike(case):
-    for op in ["zeros_like", "ones_like", "full_like", "empty_like", "rand_like", "randn_like", "randint_like"]:
+    for op in ["zeros_like", "ones_like", "full_like", "empty_like", "rand_like", "randn_like", "randint_like", "randint_like.low_dtype"]:
         make = case if op[0] in "zof" else case.undefined
-        args = {"full_like": (2,), "randint_like": (0, 9)}.get(op, ())
+        args = {"full_like": (2,), "randint_like": (9,), "randint_like.low_dtype": (0, 9)}.get(op, ())
         for dtype in ALL:
             make(op, u(dtype, [2]), *args), make(op, u("f32", [2]), *args, dtype=DTYPES[dtype])
         for x in [u("f32", []), u("f32", [0, 2]), u("f32", [2, 3]).transposed(), u("f32", [2, 3]).expanded(0), u("f64", [5]).stepped()]:
@@ -61,19 +61,20 @@ def random(case):
     for op in ["rand", "randn"]:
         shapes_and_dtypes(case.undefined, op)
     for args in [(0, 5, [3]), (-3, 3, [2, 2]), (5, 5, [2]), (6, 5, [2]), (0, 1, []), (0, 9, [0]), (0, 9, [-1])]:
-        case.undefined("randint", *args)
+        case.undefined("randint.low", *args)
     for dtype in ALL:
-        case.undefined("randint", 0, 2, [3], dtype=DTYPES[dtype])
-    case.undefined("randint", 0, 300, [3], dtype=torch.uint8)
+        case.undefined("randint.low", 0, 2, [3], dtype=DTYPES[dtype]), case.undefined("randint", 2, [3], dtype=DTYPES[dtype])
+    case.undefined("randint.low", 0, 300, [3], dtype=torch.uint8), case.undefined("randint", 0, [2])
 
 
 def out(case):
     for op, args in [("zeros", ([3],)), ("ones", ([3],)), ("full", ([3], 2.5)), ("linspace", (0, 1, 3))]:
         outs_of(case, op, *args)
-    for op, args in [("rand", ([3],)), ("randn", ([3],)), ("empty", ([3],)), ("randint", (0, 9, [3]))]:
+    for op, args in [("rand", ([3],)), ("randn", ([3],)), ("empty", ([3],)), ("randint", (9, [3])), ("randint.low", (0, 9, [3]))]:
         outs_of(case.undefined, op, *args)
     case("arange", end=3, out=blank("f32", [3])), case("arange", end=3, out=blank("i64", [3])), case("arange", end=3, out=blank("i32", [3]).stepped())
-    case("eye", 2, out=blank("f32", [2, 2])), case("eye", 2, 3, out=blank("i32", [2, 3]).transposed())
+    case("arange.start", start=1, end=7, step=2, out=blank("f32", [3])), case("arange.start", start=0.5, end=3, out=blank("i64", [3]))
+    case("eye", 2, out=blank("f32", [2, 2])), case("eye.m", 2, 3, out=blank("i32", [2, 3]).transposed())
 
 
 def outs_of(case, op, *args):

@@ -51,7 +51,7 @@ def squeezing(case):
     for shape in [[1, 1], [], [2, 3], [1, 0, 1], [1]]:
         case("squeeze", u("f32", shape))
     for shape, dim in [([1, 2], 0), ([1, 2], 1), ([1, 2], -2), ([], 0), ([], -1), ([1, 2], 2), ([1, 2], -3), ([], 1), ([2, 1, 3], 1)]:
-        case("squeeze", u("f32", shape), dim), case("squeeze", u("f32", shape).stepped(), dim=dim)
+        case("squeeze.dim", u("f32", shape), dim), case("squeeze.dim", u("f32", shape).stepped(), dim=dim)
     every_dtype(case, "unsqueeze", [2], 0), every_layout(case, "unsqueeze", [2, 3], 1)
     for shape, dim in [([2, 3], 0), ([2, 3], 1), ([2, 3], 2), ([2, 3], -1), ([2, 3], -3), ([], 0), ([], -1), ([0], 1), ([2, 3], 3), ([2, 3], -4), ([], 1)]:
         case("unsqueeze", u("f32", shape), dim)
