@@ -36,6 +36,7 @@ sh_status sh__call_scan(sh_call *call) {
             SH_TRY(join(call, list[k], call->schema->params[i].name, &first));
         }
     }
+    if (call->variant == SH_OUT) SH_TRY(join(call, call->target, "out", &first));
     call->special = (flags & SH_TENSOR_SPECIAL) != 0;
     call->scanned = 1;
     return SH_OK;
