@@ -30,6 +30,7 @@
 #include "dispatch/mode.h"
 #include "ops/api.h"
 #include "ops/ops.h"
+#include "ops/random.h"
 #include "graph/graph.h"
 #include "graph/record.h"
 #include "ops/compare.h"
