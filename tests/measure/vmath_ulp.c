@@ -53,8 +53,26 @@ static const struct function {
 #undef SH_VMATH_BINARY
 };
 
+/* The distance of neighbouring f32 around x, which is finite. */
+static double spacing(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const int e = (int)(bits >> 52 & 0x7ff) - 1023, floor = FLT_MIN_EXP - 1;
+    bits = (uint64_t)((e < floor ? floor : e) - (FLT_MANT_DIG - 1) + 1023) << 52;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Most results are no worse than what was seen; this finds them much faster than ulp_distance does. */
+static bool surely_no_worse(const worst *w, float y, double want) {
+    if (isnan(want)) return isnan(y);
+    if (!signbit(y) != !signbit(want)) return false;
+    if (y == (float)want && w->ulp >= 0.5) return true;
+    return fabs(y - want) <= w->ulp * spacing(want);
+}
+
 static void judge(worst *w, float x, float y, double want) {
-    if (y == (float)want && y != 0 && w->ulp >= 0.5) return;
+    if (surely_no_worse(w, y, want)) return;
     const double ulp = ulp_distance_f32(y, want);
     if (isinf(ulp)) {
         if (!w->wrong++) w->wrong_x = x, w->wrong_y = y;
