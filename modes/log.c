@@ -16,14 +16,14 @@ const sh_option sh__log_options[] = {
 };
 
 typedef struct logger {
-    sh_where where;
+    sh_selection where;
     FILE *out;
 } logger;
 
 static sh_status on_call(sh_mode *mode, sh_call *call) {
     const logger *l = sh_mode_user(mode);
     char line[2048];
-    if (!sh_where_match(&l->where, call)) return SH_PASS;
+    if (!sh_selection_match(&l->where, call)) return SH_PASS;
     const sh_status status = sh_next(call);
     sh_call_print(call, line, sizeof line);
     const char *path = sh_scope_path();
@@ -37,7 +37,7 @@ static sh_status on_call(sh_mode *mode, sh_call *call) {
 
 static void log_free(void *user) {
     logger *l = user;
-    sh_where_free(&l->where);
+    sh_selection_free(&l->where);
     sh_report_close(l->out);
     sh__free(l);
 }
@@ -50,14 +50,14 @@ static void flush(sh_mode *mode, bool global) {
 sh_status sh__log_make(const sh_options *o, sh_mode **mode) {
     logger *l = sh__calloc(1, sizeof *l);
     if (!l) return SH_ERROR_MEMORY;
-    sh_status status = sh_where_read(&l->where, o);
+    sh_status status = sh_selection_read(&l->where, o);
     if (status >= 0) status = sh_report_open(sh_option_text(o, "out"), &l->out);
     if (status >= 0) {
         *mode = sh_mode_new(on_call, &(sh_mode_options){
                                          .name = "log",
                                          .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0 ? SH_LEVEL_DISPATCH : SH_LEVEL_FUNCTION,
                                          .kind = SH_MODE_WATCHING,
-                                         .flags = sh_where_counts(&l->where) ? SH_MODE_COUNTS_CALLS : 0,
+                                         .flags = sh_selection_counts(&l->where) ? SH_MODE_COUNTS_CALLS : 0,
                                          .user = l,
                                          .destroy = log_free,
                                          .popped = flush,

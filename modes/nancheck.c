@@ -27,7 +27,7 @@ const sh_option sh__nancheck_options[] = {
 };
 
 typedef struct checker {
-    sh_where where;
+    sh_selection where;
     FILE *out;
     bool inf;
     enum { STOP_ERROR, STOP_TRAP, STOP_WARN } stop;
@@ -191,7 +191,7 @@ static bool says_nothing(const sh_call *call) {
 
 static sh_status on_call(sh_mode *mode, sh_call *call) {
     checker *c = sh_mode_user(mode);
-    if (!sh_where_match(&c->where, call) || says_nothing(call)) return SH_PASS;
+    if (!sh_selection_match(&c->where, call) || says_nothing(call)) return SH_PASS;
     SH_TRY(sh_next(call));
     for (uint32_t i = 0; i < sh_call_nresults(call); i++) SH_TRY(check_result(c, call, sh_call_result(call, i)));
     return SH_PASS;
@@ -201,7 +201,7 @@ static sh_status on_call(sh_mode *mode, sh_call *call) {
 
 static void checker_free(void *user) {
     checker *c = user;
-    sh_where_free(&c->where);
+    sh_selection_free(&c->where);
     sh_report_close(c->out);
     sh__free(c);
 }
@@ -212,14 +212,14 @@ sh_status sh__nancheck_make(const sh_options *o, sh_mode **mode) {
     const char stop = *sh_option_text(o, "stop");
     c->inf = sh_option_flag(o, "inf");
     c->stop = stop == 'e' ? STOP_ERROR : stop == 't' ? STOP_TRAP : STOP_WARN;
-    sh_status status = sh_where_read(&c->where, o);
+    sh_status status = sh_selection_read(&c->where, o);
     if (status >= 0) status = sh_report_open(sh_option_text(o, "out"), &c->out);
     if (status >= 0) {
         *mode = sh_mode_new(on_call, &(sh_mode_options){
                                          .name = "nancheck",
                                          .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0 ? SH_LEVEL_DISPATCH : SH_LEVEL_FUNCTION,
                                          .kind = SH_MODE_WATCHING,
-                                         .flags = sh_where_counts(&c->where) ? SH_MODE_COUNTS_CALLS : 0,
+                                         .flags = sh_selection_counts(&c->where) ? SH_MODE_COUNTS_CALLS : 0,
                                          .user = c,
                                          .destroy = checker_free,
                                      });

@@ -29,7 +29,7 @@ typedef struct row {
 } row;
 
 typedef struct profile {
-    sh_where where;
+    sh_selection where;
     FILE *out;
     pthread_mutex_t lock;
     row *rows;
@@ -97,7 +97,7 @@ static void count(profile *p, const sh_call *call, uint64_t ns) {
 
 static sh_status on_call(sh_mode *mode, sh_call *call) {
     profile *p = sh_mode_user(mode);
-    if (!sh_where_match(&p->where, call)) return SH_PASS;
+    if (!sh_selection_match(&p->where, call)) return SH_PASS;
     const uint64_t start = now_ns();
     SH_TRY(sh_next(call));
     count(p, call, now_ns() - start);
@@ -149,7 +149,7 @@ static void profile_free(void *user) {
     if (p->out && p->nrows) print_table(p);
     for (size_t i = 0; i < p->nrows; i++) free(p->rows[i].name);
     free(p->rows);
-    sh_where_free(&p->where);
+    sh_selection_free(&p->where);
     sh_report_close(p->out);
     pthread_mutex_destroy(&p->lock);
     sh__free(p);
@@ -162,14 +162,14 @@ sh_status sh__profile_make(const sh_options *o, sh_mode **mode) {
     p->by_scope = *sh_option_text(o, "by") == 's';
     p->csv = *sh_option_text(o, "format") == 'c';
     p->sort = *sh_option_text(o, "sort");
-    sh_status status = sh_where_read(&p->where, o);
+    sh_status status = sh_selection_read(&p->where, o);
     if (status >= 0) status = sh_report_open(sh_option_text(o, "out"), &p->out);
     if (status >= 0) {
         *mode = sh_mode_new(on_call, &(sh_mode_options){
                                          .name = "profile",
                                          .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0 ? SH_LEVEL_DISPATCH : SH_LEVEL_FUNCTION,
                                          .kind = SH_MODE_WATCHING,
-                                         .flags = sh_where_counts(&p->where) ? SH_MODE_COUNTS_CALLS : 0,
+                                         .flags = sh_selection_counts(&p->where) ? SH_MODE_COUNTS_CALLS : 0,
                                          .user = p,
                                          .destroy = profile_free,
                                      });

@@ -30,7 +30,7 @@ typedef struct setting {
 } setting;
 
 typedef struct swap {
-    sh_where where;
+    sh_selection where;
     const sh_op *to; /* NULL: stays the same op */
     sh_dtype cast;
     setting sets[MAX_SETS];
@@ -107,7 +107,7 @@ static sh_status run_cast(sh_call *call, sh_dtype dtype) {
 
 static sh_status on_call(sh_mode *mode, sh_call *call) {
     const swap *s = sh_mode_user(mode);
-    if (!sh_where_match(&s->where, call)) return SH_PASS;
+    if (!sh_selection_match(&s->where, call)) return SH_PASS;
     if (s->to) SH_TRY(sh_call_swap(call, sh_op_id(s->to)));
     SH_TRY(apply_sets(s, call));
     return s->cast ? run_cast(call, s->cast) : SH_PASS;
@@ -117,7 +117,7 @@ static sh_status on_call(sh_mode *mode, sh_call *call) {
 
 static void swap_free(void *user) {
     swap *s = user;
-    sh_where_free(&s->where);
+    sh_selection_free(&s->where);
     for (size_t k = 0; k < s->nsets; k++) {
         sh__free(s->sets[k].name);
         sh__free(s->sets[k].text);
@@ -156,7 +156,7 @@ static const sh_op *known_op(const char *name) {
 
 static sh_status read_swap(swap *s, const sh_options *o) {
     const char *from = sh_option_text(o, "from"), *to = sh_option_text(o, "to"), *cast = sh_option_text(o, "cast");
-    SH_TRY(sh_where_read(&s->where, o));
+    SH_TRY(sh_selection_read(&s->where, o));
     if (!from && !sh_option_text(o, "ops")) return sh_fail(SH_ERROR_SPEC, "swap: from=OP is missing");
     if (!to && !cast && !sh_option_text(o, "set")) return sh_fail(SH_ERROR_SPEC, "swap: one of to=, set= or cast= is missing");
     if (from && !known_op(from)) return SH_ERROR_SPEC;
@@ -174,7 +174,7 @@ sh_status sh__swap_make(const sh_options *o, sh_mode **mode) {
         return status;
     }
     const char *const ops[] = {sh_option_text(o, "from"), NULL};
-    const bool counts = sh_where_counts(&s->where);
+    const bool counts = sh_selection_counts(&s->where);
     *mode = sh_mode_new(on_call, &(sh_mode_options){
                                      .name = "swap",
                                      .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0 ? SH_LEVEL_DISPATCH : SH_LEVEL_FUNCTION,

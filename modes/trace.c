@@ -18,7 +18,7 @@ const sh_option sh__trace_options[] = {
 };
 
 typedef struct tracer {
-    sh_where where;
+    sh_selection where;
     FILE *out;
     struct timespec start;
     bool warned;
@@ -69,7 +69,7 @@ static void put_results(FILE *out, const sh_call *call) {
 
 static sh_status on_call(sh_mode *mode, sh_call *call) {
     tracer *t = sh_mode_user(mode);
-    if (!sh_where_match(&t->where, call)) return SH_PASS;
+    if (!sh_selection_match(&t->where, call)) return SH_PASS;
     char line[1024], name[96];
     sh_call_print(call, line, sizeof line);
     snprintf(name, sizeof name, "%s", sh_call_name(call));
@@ -93,7 +93,7 @@ static sh_status on_call(sh_mode *mode, sh_call *call) {
 static void tracer_free(void *user) {
     tracer *t = user;
     if (t->out) fprintf(t->out, "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%ld,\"args\":{\"name\":\"shunt\"}}\n]\n", (long)getpid());
-    sh_where_free(&t->where);
+    sh_selection_free(&t->where);
     sh_report_close(t->out);
     sh__free(t);
 }
@@ -102,7 +102,7 @@ sh_status sh__trace_make(const sh_options *o, sh_mode **mode) {
     tracer *t = sh__calloc(1, sizeof *t);
     if (!t) return SH_ERROR_MEMORY;
     clock_gettime(CLOCK_MONOTONIC, &t->start);
-    sh_status status = sh_where_read(&t->where, o);
+    sh_status status = sh_selection_read(&t->where, o);
     if (status >= 0) status = sh_report_open(sh_option_text(o, "out"), &t->out);
     if (status >= 0) {
         fputs("[\n", t->out);
@@ -110,7 +110,7 @@ sh_status sh__trace_make(const sh_options *o, sh_mode **mode) {
                                          .name = "trace",
                                          .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0 ? SH_LEVEL_DISPATCH : SH_LEVEL_FUNCTION,
                                          .kind = SH_MODE_WATCHING,
-                                         .flags = sh_where_counts(&t->where) ? SH_MODE_COUNTS_CALLS : 0,
+                                         .flags = sh_selection_counts(&t->where) ? SH_MODE_COUNTS_CALLS : 0,
                                          .user = t,
                                          .destroy = tracer_free,
                                      });

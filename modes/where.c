@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static sh_status read_dtype(sh_where *where, const sh_options *o) {
+static sh_status read_dtype(sh_selection *where, const sh_options *o) {
     const char *text = sh_option_text(o, "dtype");
     if (!text) return SH_OK;
     where->dtype = sh_dtype_parse(text);
@@ -16,7 +16,7 @@ static bool read_size(const char *text, int64_t *low, int64_t *high) {
     return strcmp(text, "*") == 0 || sh__range_parse(text, low, high);
 }
 
-static sh_status read_shape(sh_where *where, const sh_options *o) {
+static sh_status read_shape(sh_selection *where, const sh_options *o) {
     const char *text = sh_option_text(o, "shape");
     where->ndim = -1;
     if (!text) return SH_OK;
@@ -32,7 +32,7 @@ static sh_status read_shape(sh_where *where, const sh_options *o) {
     return SH_OK;
 }
 
-sh_status sh_where_read(sh_where *where, const sh_options *o) {
+sh_status sh_selection_read(sh_selection *where, const sh_options *o) {
     memset(where, 0, sizeof *where);
     SH_TRY(read_dtype(where, o));
     SH_TRY(read_shape(where, o));
@@ -41,28 +41,28 @@ sh_status sh_where_read(sh_where *where, const sh_options *o) {
     where->ops = sh_filter_new(sh_option_text(o, "ops"), SH_FILTER_GLOB);
     where->scope = where->ops ? sh_filter_new(sh_option_text(o, "scope"), SH_FILTER_ERE) : NULL;
     if (where->scope) return SH_OK;
-    sh_where_free(where);
+    sh_selection_free(where);
     return sh_error()->code;
 }
 
-void sh_where_free(sh_where *where) {
+void sh_selection_free(sh_selection *where) {
     sh_filter_free(where->ops);
     sh_filter_free(where->scope);
     where->ops = where->scope = NULL;
 }
 
-bool sh_where_counts(const sh_where *where) { return where->first_call || where->last_call; }
+bool sh_selection_counts(const sh_selection *where) { return where->first_call || where->last_call; }
 
 static bool in_range(int64_t value, int64_t low, int64_t high) { return (!low || value >= low) && (!high || value <= high); }
 
-static bool shape_matches(const sh_where *where, const sh_tensor *t) {
+static bool shape_matches(const sh_selection *where, const sh_tensor *t) {
     if (sh_tensor_ndim(t) != where->ndim) return false;
     for (int i = 0; i < where->ndim; i++)
         if (!in_range(sh_tensor_sizes(t)[i], where->min_size[i], where->max_size[i])) return false;
     return true;
 }
 
-static bool tensors_match(const sh_where *where, const sh_call *call) {
+static bool tensors_match(const sh_selection *where, const sh_call *call) {
     sh_tensor *tensors[64];
     size_t n = sh_call_tensors(call, tensors, 64);
     if (n > 64) n = 64;
@@ -81,9 +81,9 @@ static bool op_matches(const sh_filter *filter, const sh_call *call) {
     return sh_filter_match(filter, name) || (*sh_filter_text(filter) != '!' && sh_filter_match(filter, sh_op_name(family)));
 }
 
-bool sh_where_match(const sh_where *where, const sh_call *call) {
+bool sh_selection_match(const sh_selection *where, const sh_call *call) {
     if (!op_matches(where->ops, call)) return false;
     if (!sh_filter_match(where->scope, sh_scope_path())) return false;
-    if (sh_where_counts(where) && !in_range((int64_t)sh_call_number(call), where->first_call, where->last_call)) return false;
+    if (sh_selection_counts(where) && !in_range((int64_t)sh_call_number(call), where->first_call, where->last_call)) return false;
     return tensors_match(where, call);
 }

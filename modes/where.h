@@ -15,19 +15,19 @@
     {"scope", SH_OPTION_STRING, NULL, NULL, "only in named scopes or nodes that match this regular expression"}, \
     {"call", SH_OPTION_RANGE, NULL, NULL, "only the calls with these numbers, counted from the push"}
 
-typedef struct sh_where {
+typedef struct sh_selection {
     sh_filter *ops, *scope;
     sh_dtype dtype;
     int64_t min_numel, max_numel;
     int ndim; /* of the shape; -1: any */
     int64_t min_size[SH_MAX_DIMS], max_size[SH_MAX_DIMS]; /* 0: no bound */
     int64_t first_call, last_call;
-} sh_where;
+} sh_selection;
 
-sh_status sh_where_read(sh_where *where, const sh_options *options);
-void sh_where_free(sh_where *where);
-bool sh_where_match(const sh_where *where, const sh_call *call);
+sh_status sh_selection_read(sh_selection *where, const sh_options *options);
+void sh_selection_free(sh_selection *where);
+bool sh_selection_match(const sh_selection *where, const sh_call *call);
 /* Does it need call numbers (SH_MODE_COUNTS_CALLS)? */
-bool sh_where_counts(const sh_where *where);
+bool sh_selection_counts(const sh_selection *where);
 
 #endif
