@@ -1,0 +1,4 @@
+/* Conversions between element types for the level avx2: everything is in the included files. */
+#include "ops/cpu/level_avx2.inc"
+#define SH_LEVEL_TABLE sh_convert_avx2
+#include "ops/cpu/convert_level.inc"

@@ -1,0 +1,4 @@
+/* Conversions between element types for the level avx512: everything is in the included files. */
+#include "ops/cpu/level_avx512.inc"
+#define SH_LEVEL_TABLE sh_convert_avx512
+#include "ops/cpu/convert_level.inc"

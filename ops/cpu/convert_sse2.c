@@ -1,0 +1,4 @@
+/* Conversions between element types for the level sse2: everything is in the included files. */
+#include "ops/cpu/level_sse2.inc"
+#define SH_LEVEL_TABLE sh_convert_sse2
+#include "ops/cpu/convert_level.inc"
