@@ -147,6 +147,11 @@ def scans(case):
     case("cumsum", u("f16", [40], 0, 1), 0), case("cumsum", u("bf16", [40], 0, 1), 0), case("cumsum", u("f32", [2, 3]), 1, out=blank("f32", [2, 3])), case("cumsum", v("i64", 2 ** 62, 2 ** 62, 5), 0)
 
 
+def outs(case):
+    for op, args, shape in [("softmax", (1,), [2, 3]), ("log_softmax", (1,), [2, 3]), ("logsumexp", (1,), [2]), ("norm", (2, [1]), [2]), ("norm", (1, [0], True), [1, 3])]:
+        case(op, u("f32", [2, 3]), *args, out=blank("f32", shape)), case(op, u("f32", [2, 3]), *args, out=blank("f32", shape).stepped()), case(op, u("f32", [2, 3]), *args, out=blank("i32", shape))
+
+
 def softmaxes(case):
     for op in ["softmax", "log_softmax"]:
         for dtype in ALL:

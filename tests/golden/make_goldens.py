@@ -28,7 +28,7 @@ FILES = {
     "activation": [cases_pointwise.activations, cases_reduce.softmaxes],
     "inplace": [cases_pointwise.in_place],
     "out": [cases_pointwise.out],
-    "reduction": [cases_reduce.reductions, cases_reduce.scans],
+    "reduction": [cases_reduce.reductions, cases_reduce.scans, cases_reduce.outs],
     "product": [cases_reduce.products],
     "convolution": [cases_nn.convolution],
     "pooling": [cases_nn.pooling],
@@ -74,7 +74,7 @@ SPECIAL = {
     "amin": lambda x, dim=(), **rest: torch.amin(x, () if dim is None else dim, **rest),
     "std": lambda x, dim=None, unbiased=True, keepdim=False, **rest: torch.std(x, dim, unbiased, keepdim, **rest),
     "var": lambda x, dim=None, unbiased=True, keepdim=False, **rest: torch.var(x, dim, unbiased, keepdim, **rest),
-    "norm": lambda x, p=2, dim=None, keepdim=False: torch.norm(x, p, dim, keepdim),
+    "norm": lambda x, p=2, dim=None, keepdim=False, **rest: torch.norm(x, p, dim, keepdim, **rest),
     "batch_norm": batch_norm, "arange": range_of, "embedding": torch.embedding,
 }
 SCHEMA_FORM = {"slice", "copy", "relu6", "leaky_relu", "elu", "gelu", "silu", "softplus", "hardsigmoid", "hardswish", "hardtanh"}
