@@ -1,6 +1,6 @@
 /* byname.c - calling an op that is known by its name only.
  *
- * "add_" is the in-place form of add where no op has that very name. Arguments are placed by position,
+ * "add_" is the in-place form of add where no op has that very name, "clamp_.Tensor" that of clamp.Tensor. Arguments are placed by position,
  * then by name, defaults fill the rest; then it is a call like any other. */
 #include <stdio.h>
 #include <string.h>
@@ -14,15 +14,21 @@ typedef struct binding {
     sh_variant variant;
 } binding;
 
+/* "add" of "add_", "clamp.Tensor" of "clamp_.Tensor"; false where no name is an in-place form's. */
+static bool functional_name(const char *name, char *base, size_t size) {
+    const size_t family = strcspn(name, "."), n = strlen(name);
+    if (family < 2 || n >= size || name[family - 1] != '_') return false;
+    memcpy(base, name, family - 1);
+    memcpy(base + family - 1, name + family, n - family + 1);
+    return true;
+}
+
 static const sh_op *find_op(const char *name, sh_variant *variant) {
     *variant = SH_FUNCTIONAL;
     const sh_op *op = sh_op_find(name);
     if (op && sh_op_schema(op)) return op;
     char base[96];
-    const size_t n = strlen(name);
-    if (n > 1 && n < sizeof base && name[n - 1] == '_') {
-        memcpy(base, name, n - 1);
-        base[n - 1] = 0;
+    if (functional_name(name, base, sizeof base)) {
         const sh_op *plain = sh_op_find(base);
         *variant = SH_INPLACE;
         if (plain && sh_op_schema(plain) && (plain->tags & SH_OP_INPLACE)) return plain;
@@ -36,7 +42,8 @@ static const sh_op *find_op(const char *name, sh_variant *variant) {
 static sh_status bind_out(binding *b, const sh_argument *argument) {
     if (!(b->call->op->tags & SH_OP_OUT) || b->variant == SH_INPLACE)
         return sh_fail(SH_ERROR_ARGUMENT, "%s takes no out", b->call->op->name);
-    if (argument->value.tag != SH_TAG_TENSOR) return sh_fail(SH_ERROR_TYPE, "%s: out must be a Tensor", b->call->op->name);
+    if (argument->value.tag != SH_TAG_TENSOR)
+        return sh_fail(SH_ERROR_TYPE, "%s: out must be a Tensor", b->call->op->name);
     b->variant = SH_OUT;
     b->call->target = argument->value.as.tensor;
     return SH_OK;
@@ -48,12 +55,16 @@ static sh_status bind(binding *b, const sh_argument *argument, uint32_t position
     if (argument->name) {
         i = sh_schema_find(schema, argument->name);
         if (i < 0 && strcmp(argument->name, "out") == 0) return bind_out(b, argument);
-        if (i < 0) return sh_fail(SH_ERROR_ARGUMENT, "%s has no argument %s: %s", b->call->op->name, argument->name, schema->text);
+        if (i < 0)
+            return sh_fail(SH_ERROR_ARGUMENT, "%s has no argument %s: %s", b->call->op->name, argument->name,
+                           schema->text);
     } else if (position >= schema->nparams || schema->params[position].keyword_only) {
-        return sh_fail(SH_ERROR_ARGUMENT, "%s: argument number %u is too many: %s", b->call->op->name, position + 1, schema->text);
+        return sh_fail(SH_ERROR_ARGUMENT, "%s: argument number %u is too many: %s", b->call->op->name,
+                       position + 1, schema->text);
     }
     if (b->set >> i & 1)
-        return sh_fail(SH_ERROR_ARGUMENT, "%s: argument %s is given twice", b->call->op->name, schema->params[i].name);
+        return sh_fail(SH_ERROR_ARGUMENT, "%s: argument %s is given twice", b->call->op->name,
+                       schema->params[i].name);
     b->set |= 1u << i;
     return sh__check_arg(b->call, &schema->params[i], &argument->value, &b->call->args[i]);
 }
@@ -62,21 +73,23 @@ static sh_status bind_all(binding *b, const sh_argument *arguments, size_t n) {
     const sh_schema *schema = b->call->schema;
     for (size_t k = 0; k < n; k++) {
         if (k && !arguments[k].name && arguments[k - 1].name)
-            return sh_fail(SH_ERROR_ARGUMENT, "%s: a positional argument stands behind %s=", b->call->op->name,
+            return sh_fail(SH_ERROR_ARGUMENT,
+                           "%s: a positional argument stands behind %s=", b->call->op->name,
                            arguments[k - 1].name);
         SH_TRY(bind(b, &arguments[k], (uint32_t)k));
     }
     for (uint32_t i = 0; i < schema->nparams; i++) {
         if (b->set >> i & 1) continue;
         if (!schema->params[i].has_default)
-            return sh_fail(SH_ERROR_ARGUMENT, "%s: argument %s is missing: %s", b->call->op->name, schema->params[i].name,
-                           schema->text);
+            return sh_fail(SH_ERROR_ARGUMENT, "%s: argument %s is missing: %s", b->call->op->name,
+                           schema->params[i].name, schema->text);
         b->call->args[i] = schema->params[i].value;
     }
     return SH_OK;
 }
 
-sh_status sh__call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results, const void *caller) {
+sh_status sh__call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results,
+                           const void *caller) {
     if (sh__error_pending()) return sh_error()->code;
     if (!name) return sh_fail(SH_ERROR_NULL, "sh_call_by_name: name is NULL");
     sh_variant variant;
