@@ -82,6 +82,13 @@ static bool overlaps_an_argument(const sh_call *call) {
 /* The largest kind that may be written into `to` from `from`: PyTorch's can_cast. */
 static bool can_cast(sh_dtype from, sh_dtype to) { return sh_dtype_kind_of(from) <= sh_dtype_kind_of(to); }
 
+/* Several elements in one place can't each take a value. */
+static bool overlaps_itself(const sh_tensor *t) {
+    bool repeats = false;
+    for (int i = 0; i < t->ndim; i++) repeats |= t->strides[i] == 0 && t->sizes[i] > 1;
+    return repeats && t->numel > 0;
+}
+
 static sh_status check_target(const sh_call *call, const sh_spec *spec) {
     const sh_tensor *t = call->target;
     char got[160];
@@ -98,11 +105,20 @@ static sh_status check_target(const sh_call *call, const sh_spec *spec) {
     if (exact ? spec->dtype != (sh_dtype)t->dtype : !can_cast(spec->dtype, (sh_dtype)t->dtype))
         return sh_fail(SH_ERROR_DTYPE, "%s: a result of %s can't be cast to %s of %s", sh_call_name(call),
                        sh_dtype_name(spec->dtype), call->variant == SH_INPLACE ? "self" : "out", got);
+    if (overlaps_itself(t))
+        return sh_fail(SH_ERROR_OVERLAP, "%s: several elements of %s, which is %s expanded, are one in memory; write to a clone",
+                       sh_call_name(call), call->variant == SH_INPLACE ? "self" : "out", got);
     return SH_OK;
 }
 
-static bool may_write_straight(const sh_call *call, const sh_spec *spec) {
-    return call->target->dtype == spec->dtype && !overlaps_an_argument(call);
+/* As PyTorch, elementwise ops refuse a target that an argument shares other than element on element; the result of
+ * others is computed aside. */
+static sh_status choose_way(const sh_call *call, const sh_spec *spec, bool *straight) {
+    const bool overlaps = overlaps_an_argument(call);
+    *straight = !overlaps && call->target->dtype == spec->dtype;
+    if (!overlaps || !(call->op->tags & SH_OP_POINTWISE)) return SH_OK;
+    return sh_fail(SH_ERROR_OVERLAP, "%s: %s shares some of its memory with an argument, element on another element; clone it",
+                   sh_call_name(call), call->variant == SH_INPLACE ? "self" : "out");
 }
 
 /* ---- copying into a target ---- */
@@ -154,7 +170,7 @@ static sh_status allocate(sh_call *call, bool *straight) {
     if (SH_UNLIKELY(call->target != NULL)) {
         sh__spec_fill(&specs[0]);
         SH_TRY(check_target(call, &specs[0]));
-        *straight = may_write_straight(call, &specs[0]);
+        SH_TRY(choose_way(call, &specs[0], straight));
     }
     for (uint32_t i = 0; i < call->nresults; i++) {
         sh_tensor *t = *straight ? call->target : sh__tensor_alloc(&specs[i], call->device);
