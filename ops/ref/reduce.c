@@ -46,13 +46,18 @@ static void mean(sh_dtype dtype, void *to, sh_line line, double unused) {
     sh_store_f64(dtype, to, sh_load_f64(dtype, to) / (double)line.count);
 }
 
+/* What is infinite in the dtype's arithmetic stays so. */
+static double overflowed(sh_dtype dtype, double v) {
+    return isinf(sh_line_round(dtype, v)) ? sh_line_round(dtype, v) : v;
+}
+
 static void product(sh_dtype dtype, void *to, sh_line line, double unused) {
     (void)unused;
     uint64_t integers = 1;
     double floats = 1;
     SH_EACH_OF_LINE(line) {
         if (is_float(dtype))
-            floats = sh_line_round(dtype, floats * sh_line_f64(&line, dtype));
+            floats = overflowed(dtype, floats * sh_line_f64(&line, dtype));
         else
             integers *= (uint64_t)sh_line_i64(&line, dtype);
     }
