@@ -1,0 +1,4 @@
+/* Inner loops of reductions for the level avx2: everything is in the included files. */
+#include "ops/cpu/level_avx2.inc"
+#define SH_LEVEL_TABLE sh_reduce_avx2
+#include "ops/cpu/reduce_level.inc"

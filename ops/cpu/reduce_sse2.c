@@ -1,0 +1,4 @@
+/* Inner loops of reductions for the level sse2: everything is in the included files. */
+#include "ops/cpu/level_sse2.inc"
+#define SH_LEVEL_TABLE sh_reduce_sse2
+#include "ops/cpu/reduce_level.inc"
