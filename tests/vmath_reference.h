@@ -1,8 +1,8 @@
-/* The functions of ops/cpu/vmath.def once more, from the C library in a wider type, and the
- * distance to them in ULP.
+/* The functions of ops/cpu/vmath.def once more, from the C library in a wider type, and the distance to them
+ * in ULP.
  *
- * f32 is judged by double, f64 by long double (64 bits of mantissa). Parametrised functions have
- * the parameters of vmath_reference_p: PyTorch's defaults. */
+ * f32 is judged by double, f64 by long double (64 bits of mantissa). Parametrised functions have the
+ * parameters of vmath_reference_p: PyTorch's defaults. */
 #ifndef SH_TESTS_VMATH_REFERENCE_H
 #define SH_TESTS_VMATH_REFERENCE_H
 
@@ -64,9 +64,9 @@
 REFERENCE_FUNCTIONS(double, , reference_f32)
 REFERENCE_FUNCTIONS(long double, l, reference_f64)
 
-/* Beyond the largest finite value stands 2^max_exp for Inf, so that an overflow a little too early
- * or too late counts as the few ULP that it is. A NaN too many or missing, an Inf from afar and a
- * zero of the wrong sign are infinitely wrong. */
+/* Beyond the largest finite value stands 2^max_exp for Inf, so that an overflow a little too early or too
+ * late counts as the few ULP that it is. A NaN too many or missing, an Inf from afar and a zero of the wrong
+ * sign are infinitely wrong. */
 static inline double ulp_distance(long double got, long double want, int digits, int min_exp, int max_exp) {
     if (isnan(got) || isnan(want)) return isnan(got) && isnan(want) ? 0 : INFINITY;
     if (got == 0 && !signbit(got) != !signbit(want)) return INFINITY;

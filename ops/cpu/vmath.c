@@ -1,7 +1,7 @@
 /* Vector math: the choice of a level, and the functions by name and by id.
  *
- * The tables in force start as those of SSE2, so that a constructor that runs before ours computes
- * correctly too; ours then puts in the best that the CPU has. After that they are only read. */
+ * The tables in force start as those of SSE2, so that a constructor that runs before ours computes correctly
+ * too; ours then puts in the best that the CPU has. After that they are only read. */
 #include "ops/cpu/vmath_table.h"
 
 static const struct {

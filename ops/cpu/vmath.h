@@ -1,14 +1,13 @@
 /* Vector math: elementary functions over contiguous arrays of f32 and f64.
  *
- * Nothing here knows a tensor. Each function takes n elements from x, of any alignment, and writes
- * n to y; x == y is allowed, any other overlap is not. An element's result depends on its value
- * alone, never on its place in the array or its neighbours, so an array may be cut into pieces
- * anywhere. Special values are those of the C library and of PyTorch; subnormals are kept; the
- * documented errors stand in vmath.def. The functions keep no state and may run on any number of
- * threads.
+ * Nothing here knows a tensor. Each function takes n elements from x, of any alignment, and writes n to y,
+ * which may be x but not overlap it otherwise. An element's result depends on its value alone (which NaN
+ * apart), never on its place or its neighbours, so an array may be cut into pieces anywhere. Special values
+ * are those of the C library and of PyTorch; subnormals are kept; the documented errors stand in vmath.def.
+ * The functions keep no state and may run on any number of threads.
  *
- * One binary holds each function for three instruction sets, its level; the best that the CPU has
- * is chosen when the program is loaded. The last bit of a result may differ from level to level.
+ * One binary holds each function for three instruction sets, its level; the best that the CPU has is chosen
+ * when the program is loaded. The last bit of a result may differ from level to level.
  *
  *     sh_vmath_exp_f32(x, y, n);                   by name
  *     sh_vmath_unary_f32(SH_VMATH_exp)(x, y, n);   by id: the kernel itself, for a plan to keep */
@@ -95,9 +94,8 @@ sh_vmath_param_f64_fn *sh_vmath_param_f64(sh_vmath_param id);
 sh_vmath_binary_f32_fn *sh_vmath_binary_f32(sh_vmath_binary id);
 sh_vmath_binary_f64_fn *sh_vmath_binary_f64(sh_vmath_binary id);
 
-/* The level in force, its name for reports, and the way for a test to force another: false, and
- * nothing changed, if this CPU lacks it. Forcing is for one thread alone: no other may be computing
- * meanwhile. */
+/* The level in force, its name for reports, and the way for a test to force another: false, and nothing
+ * changed, if this CPU lacks it. Forcing is for one thread alone: no other may be computing meanwhile. */
 sh_vmath_level sh_vmath_level_now(void);
 const char *sh_vmath_level_name(sh_vmath_level level);
 bool sh_vmath_force_level(sh_vmath_level level);

@@ -1,5 +1,4 @@
-/* The table of one level and one type: what a vmath_LEVEL_TYPE.c file defines and vmath.c chooses
- * from. */
+/* The table of one level and one type: what a vmath_LEVEL_TYPE.c file defines and vmath.c chooses from. */
 #ifndef SH_OPS_CPU_VMATH_TABLE_H
 #define SH_OPS_CPU_VMATH_TABLE_H
 
