@@ -99,6 +99,28 @@ static const struct tolerance *tolerance_of(const char *op) {
     return &exact;
 }
 
+/* The input that the call writes: the first of an in-place form, `out` of any other; -1 for none. */
+static int target_of(const golden_case *c) {
+    const size_t n = strcspn(c->op, ".");
+    if (n > 0 && c->op[n - 1] == '_') return 0;
+    for (size_t i = 0; i < c->narguments; i++) {
+        if (!c->arguments[i].name || strcmp(c->arguments[i].name, "out") != 0) continue;
+        for (size_t k = 0; k < c->ninputs; k++)
+            if (c->inputs[k].view == c->arguments[i].value.as.tensor) return (int)k;
+    }
+    return -1;
+}
+
+/* The dtype that an op computed a result in: a target may be wider than that. */
+static sh_dtype computed_in(const golden_case *c, sh_dtype result) {
+    sh_dtype narrowest = result;
+    for (size_t i = 0; target_of(c) >= 0 && i < c->ninputs; i++) {
+        const sh_dtype dtype = sh_tensor_dtype(c->inputs[i].view);
+        if (is_float(dtype) && sh_dtype_size(dtype) < sh_dtype_size(narrowest)) narrowest = dtype;
+    }
+    return narrowest;
+}
+
 static bool near(sh_dtype dtype, double got, double expected, const struct tolerance *tolerance,
                  double scale) {
     if (isnan(expected) || isnan(got)) return isnan(expected) && isnan(got);
@@ -119,13 +141,13 @@ static double scale_of(const sh_tensor *expected) {
     return largest;
 }
 
-static bool compare_floats(const char *op, const sh_tensor *expected, const sh_tensor *got, char *report,
-                           size_t size) {
-    const sh_dtype dtype = sh_tensor_dtype(got);
+static bool compare_floats(const golden_case *c, const sh_tensor *expected, const sh_tensor *got,
+                           char *report, size_t size) {
+    const sh_dtype dtype = computed_in(c, sh_tensor_dtype(got));
     const double scale = scale_of(expected);
     for (int64_t i = 0; i < sh_tensor_numel(got); i++) {
         const double wanted = golden_float_at(expected, i), value = golden_float_at(got, i);
-        if (near(dtype, value, wanted, tolerance_of(op), scale)) continue;
+        if (near(dtype, value, wanted, tolerance_of(c->op), scale)) continue;
         snprintf(report, size, "element %lld is %.9g, not %.9g (off by %.3g ulp)", (long long)i, value,
                  wanted, fabs(value - wanted) / ulp(dtype, wanted));
         return false;
@@ -166,9 +188,9 @@ static bool compare_spec(const golden_result *r, const sh_tensor *got, char *rep
     return false;
 }
 
-static bool compare_values(const char *op, const sh_tensor *expected, const sh_tensor *got, char *report,
-                           size_t size) {
-    return is_float(sh_tensor_dtype(got)) ? compare_floats(op, expected, got, report, size)
+static bool compare_values(const golden_case *c, const sh_tensor *expected, const sh_tensor *got,
+                           char *report, size_t size) {
+    return is_float(sh_tensor_dtype(got)) ? compare_floats(c, expected, got, report, size)
                                           : compare_ints(expected, got, report, size);
 }
 
@@ -179,11 +201,12 @@ static sh_tensor *tensor_of(const golden_result *r) {
     return t;
 }
 
-static bool compare(const char *op, const golden_result *r, const sh_tensor *got, char *report, size_t size) {
+static bool compare(const golden_case *c, const golden_result *r, const sh_tensor *got, char *report,
+                    size_t size) {
     if (!got) return snprintf(report, size, "there is no result"), false;
     if (!compare_spec(r, got, report, size)) return false;
     if (!r->is_defined || sh_tensor_device(got) != SH_HOST) return true;
-    return compare_values(op, tensor_of(r), got, report, size);
+    return compare_values(c, tensor_of(r), got, report, size);
 }
 
 /* ---- storage ---- */
@@ -244,18 +267,6 @@ static bool storages_unchanged(golden_case *c, char *report, size_t size) {
 
 /* ---- the call ---- */
 
-/* The input that the call writes: the first of an in-place form, `out` of any other; -1 for none. */
-static int target_of(const golden_case *c) {
-    const size_t n = strcspn(c->op, ".");
-    if (n > 0 && c->op[n - 1] == '_') return 0;
-    for (size_t i = 0; i < c->narguments; i++) {
-        if (!c->arguments[i].name || strcmp(c->arguments[i].name, "out") != 0) continue;
-        for (size_t k = 0; k < c->ninputs; k++)
-            if (c->inputs[k].view == c->arguments[i].value.as.tensor) return (int)k;
-    }
-    return -1;
-}
-
 static bool compare_strides(const golden_result *r, const sh_tensor *got) {
     if (sh_tensor_numel(got) == 0) return true;
     for (int d = 0; d < r->spec.ndim; d++)
@@ -291,7 +302,7 @@ static bool check_results(golden_case *c, const sh_value *results, char *report,
     for (size_t k = 0; k < c->nresults; k++) {
         const golden_result *r = &c->results[k];
         const sh_tensor *got = r->after >= 0 ? c->inputs[r->after].view : result_at(c, results, k);
-        if (!compare(c->op, r, got, report, size)) return false;
+        if (!compare(c, r, got, report, size)) return false;
         if (c->device == SH_HOST && target < 0 && r->after < 0 && !check_sharing(c, r, got, report, size))
             return false;
         if (c->device == SH_HOST && r->after >= 0) undo_write(c, (size_t)r->after);
@@ -330,8 +341,7 @@ static bool check_reference(golden_case *c, const sh_value *results, char *repor
         golden_result r = {.after = -1};
         r.spec = (sh_spec){.dtype = sh_tensor_dtype(wanted), .ndim = sh_tensor_ndim(wanted)};
         memcpy(r.spec.sizes, sh_tensor_sizes(wanted), (size_t)r.spec.ndim * sizeof *r.spec.sizes);
-        if (!compare(c->op, &r, got, report, size) || !compare_values(c->op, wanted, got, report, size))
-            return false;
+        if (!compare(c, &r, got, report, size) || !compare_values(c, wanted, got, report, size)) return false;
     }
     return true;
 }

@@ -96,6 +96,8 @@ sh_status sh_ref_sub(sh_tensor *r, sh_tensor *self, sh_tensor *other, sh_scalar 
 REAL2(product, x *y)
 REAL2(quotient, x / y)
 REAL2(whole_quotient, trunc(x / y))
+/* The quotient is rounded first, and so may become an integer. */
+REAL2(whole_quotient_f32, trunc((float)(x / y)))
 
 /* Python's //: so that floor_divide(x, y) * y + remainder(x, y) is near x. */
 static double floor_quotient(double x, double y) {
@@ -132,8 +134,8 @@ static sh_status divide(const char *op, sh_tensor *r, const sh_tensor *a, const 
 
 sh_status sh_ref_div(sh_tensor *r, sh_tensor *self, sh_tensor *other, const char *rounding_mode) {
     if (!rounding_mode) return map2(r, self, other, dtype_of(r), quotient, NULL);
-    if (strcmp(rounding_mode, "trunc") == 0)
-        return divide("div", r, self, other, whole_quotient, int_quotient);
+    real2 *toward_zero = r->dtype == SH_F64 ? whole_quotient : whole_quotient_f32;
+    if (strcmp(rounding_mode, "trunc") == 0) return divide("div", r, self, other, toward_zero, int_quotient);
     return divide("div", r, self, other, floor_quotient, int_floor_quotient);
 }
 sh_status sh_ref_floor_divide(sh_tensor *r, sh_tensor *self, sh_tensor *other) {
@@ -168,9 +170,10 @@ static int64_t int_power(int64_t x, int64_t y) {
     return result;
 }
 
-/* Where the exponent is a number, half powers are roots, which differ from pow at -0 and -inf. */
+/* Where the exponent is a number, half powers are roots (but for f16), which differ from pow at -0 and -inf. */
 sh_status sh_ref_pow(sh_tensor *r, sh_tensor *self, sh_tensor *exponent) {
-    const bool is_number = (exponent->flags & SH_TENSOR_WRAPPED) && is_float(dtype_of(r));
+    const bool is_number =
+        (exponent->flags & SH_TENSOR_WRAPPED) && is_float(dtype_of(r)) && r->dtype != SH_F16;
     const double number = is_number ? sh_item(exponent) : 0;
     if (number == 0.5) return sh_ref_sqrt(r, self);
     if (number == -0.5) return sh_ref_rsqrt(r, self);
