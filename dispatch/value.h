@@ -67,6 +67,16 @@ typedef struct sh_tensors {
 /* Up to 32 tensors written in place: sh_cat(SH_LIST(a, b)). */
 #define SH_LIST(...) ((sh_tensors){(sh_tensor *const[]){__VA_ARGS__}, SH__COUNT(__VA_ARGS__)})
 
+/* Lists of a length known at run time: sh_reshape(x, sh_ints_of(sizes, n)). */
+static inline sh_ints sh_ints_of(const int64_t *at, size_t n) {
+    sh_ints list = {at, n};
+    return list;
+}
+static inline sh_tensors sh_tensors_of(sh_tensor *const *at, size_t n) {
+    sh_tensors list = {at, n};
+    return list;
+}
+
 /* Keyword arguments that were left out: an integer, a number, a flag (`int`, `Scalar`, `bool` with default None). */
 #define SH_NO_INT INT64_MIN
 #define SH_NO_NUMBER __builtin_nan("0x5348")
