@@ -41,6 +41,10 @@ static bool add_out(void) { return sh_add(a, 2.0, .out = b) == b; }
 static bool add_number(void) { return sh_add(a, 2.0, .alpha = 3) != NULL; }
 static bool broadcast(void) { return sh_mul(big, sh_full(SH_SIZES(1), 2.0)) != NULL; }
 static bool view(void) { return sh_transpose(big, 0, 1) != NULL; }
+static bool split(void) { return sh_split(big, 7) != NULL; }
+static bool copying_view(void) { return sh_reshape(sh_transpose(big, 0, 1), SH_SIZES(-1)) != NULL; }
+static bool joined(void) { return sh_cat(sh_list_view(sh_chunk(big, 3)), .dim = -1) != NULL; }
+static bool unknown_size(void) { return sh_nonzero(big) != NULL; }
 static bool composite(void) {
     sh_tensor *y = NULL;
     SH_WITH_BACKEND("ref") y = sh_linear(big, big, .bias = sh_full(SH_SIZES(40), 1.0));
@@ -132,7 +136,7 @@ Test(memory, every_allocation_may_fail, .timeout = 120) {
         const char *what;
         action act;
     } all[] = {{"add", add}, {"add_large", add_large}, {"add_", add_in_place}, {"add out", add_out}, {"number", add_number},
-               {"broadcast", broadcast}, {"view", view}, {"composite", composite}, {"by name", by_name}, {"modes", under_modes},
+               {"broadcast", broadcast}, {"view", view}, {"split", split}, {"reshape", copying_view}, {"cat", joined}, {"nonzero", unknown_size}, {"composite", composite}, {"by name", by_name}, {"modes", under_modes},
                {"edits", edited}, {"push", push_pop}, {"global", push_global}, {"spec", spec}, {"context", context},
                {"wrap", wrap}, {"override", overridden}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) fail_each(all[i].what, all[i].act);
