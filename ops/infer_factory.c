@@ -54,8 +54,7 @@ sh_status sh_infer_factory(sh_spec *r, const char *op, sh_ints size, sh_dtype dt
     for (size_t i = 0; i < size.n; i++) {
         r->sizes[i] = size.at[i];
         if (size.at[i] < 0)
-            return sh_fail(SH_ERROR_SHAPE, "%s: size[%zu] is %lld, expected 0 or more", op, i,
-                           (long long)size.at[i]);
+            return sh_fail(SH_ERROR_SHAPE, "%s: size[%zu] is negative: %lld", op, i, (long long)size.at[i]);
     }
     return SH_OK;
 }
