@@ -5,8 +5,10 @@
 
 #include "ops/infer_factory.h"
 #include "ops/infer_linalg.h"
+#include "ops/infer_nn.h"
 #include "ops/infer_pointwise.h"
 #include "ops/infer_reduce.h"
 #include "ops/infer_shape.h"
+#include "ops/infer_window.h"
 
 #endif

@@ -244,15 +244,3 @@ sh_status sh_cpu_clamp_Tensor(sh_tensor *r, sh_tensor *self, sh_tensor *min, sh_
     return min ? sh__map_binary(r, self, min, SH_LOOP_maximum, NULL)
                : sh__map_binary(r, self, max, SH_LOOP_minimum, NULL);
 }
-
-sh_status sh_cpu_matmul(sh_tensor *r, sh_tensor *self, sh_tensor *other) {
-    return sh_ref_matmul(r, self, other);
-}
-
-sh_status sh_cpu_linear(sh_tensor *r, sh_tensor *input, sh_tensor *weight, sh_tensor *bias) {
-    (void)r;
-    (void)input;
-    (void)weight;
-    (void)bias;
-    return sh_fail(SH_ERROR_UNSUPPORTED, "linear");
-}

@@ -269,16 +269,3 @@ sh_status sh_ref_clamp(sh_tensor *r, sh_tensor *self, sh_scalar min, sh_scalar m
     return sh_ref_clamp_Tensor(r, self, as_tensor(min, &bounds[0], &data[0]),
                                as_tensor(max, &bounds[1], &data[1]));
 }
-
-sh_status sh_ref_matmul(sh_tensor *r, sh_tensor *self, sh_tensor *other) {
-    if (self->ndim != 2 || other->ndim != 2) return sh_fail(SH_ERROR_UNSUPPORTED, "matmul");
-    SH_EACH_ELEMENT(r, i) {
-        double sum = 0;
-        for (int64_t k = 0; k < self->sizes[1]; k++) {
-            const int64_t a[2] = {i[0], k}, b[2] = {k, i[1]};
-            sum += sh_tensor_at(self, a) * sh_tensor_at(other, b);
-        }
-        put(r, i, sum);
-    }
-    return SH_OK;
-}
