@@ -204,7 +204,8 @@ static void slow(FILE *out, const op *o, bool inplace) {
     } else if (o->schema->returns[0].type == SH_TYPE_TENSORS) {
         fprintf(out, "    return sh__call_list(&sh__ops[SH_OP_%s], a, __builtin_frame_address(0));\n", o->c);
     } else if (inplace) {
-        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_INPLACE, self, a, device, __builtin_frame_address(0));\n", o->c);
+        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_INPLACE, %s, a, device, __builtin_frame_address(0));\n", o->c,
+                o->schema->params[0].name);
     } else if (o->out) {
         fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], options->out ? SH_OUT : SH_FUNCTIONAL, options->out, a, options->out ? -1 : device, __builtin_frame_address(0));\n", o->c);
     } else {
