@@ -43,7 +43,24 @@ sh_status sh_composite_addmm(sh_value *results, sh_tensor *self, sh_tensor *mat1
 sh_status sh_composite_to(sh_value *results, sh_tensor *self, sh_dtype dtype) {
     if (!sh_dtype_size(dtype)) return sh_fail(SH_ERROR_DTYPE, "to: %d is no dtype", (int)dtype);
     if (self->dtype == dtype) return sh_give(results, sh_keep(self));
-    sh_tensor *converted = sh_copy_(sh_empty_like(self, .dtype = dtype), self);
-    results[0] = sh_value_tensor(converted);
-    return converted ? SH_OK : sh_error()->code;
+    return give(results, sh_copy_(sh_empty_like(self, .dtype = dtype), self));
+}
+
+sh_status sh_composite_outer(sh_value *results, sh_tensor *self, sh_tensor *vec2) {
+    if (self->ndim != 1 || vec2->ndim != 1)
+        return sh_fail(SH_ERROR_SHAPE, "outer: %s has %d dimensions, expected 1",
+                       self->ndim != 1 ? "self" : "vec2", self->ndim != 1 ? self->ndim : vec2->ndim);
+    return give(results, sh_mul(sh_unsqueeze(self, 1), vec2));
+}
+
+/* Where nothing is dropped the result is the input itself. */
+sh_status sh_composite_dropout(sh_value *results, sh_tensor *input, double p, bool training) {
+    if (!(p >= 0 && p <= 1)) return sh_fail(SH_ERROR_VALUE, "dropout: p is %g, expected 0 to 1", p);
+    if (p == 0 || !training || !input->numel) return sh_give(results, sh_keep(input));
+    if (sh_dtype_kind_of((sh_dtype)input->dtype) != SH_KIND_FLOAT)
+        return sh_fail(SH_ERROR_DTYPE, "dropout: input is of %s, expected floats",
+                       sh_dtype_name((sh_dtype)input->dtype));
+    if (p == 1) return give(results, sh_mul(input, 0.0));
+    sh_tensor *kept = sh_ge(sh_rand_like(input, .dtype = SH_F32), p);
+    return give(results, sh_mul(sh_mul(input, kept), 1 / (1 - p)));
 }
