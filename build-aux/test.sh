@@ -10,9 +10,10 @@ SHUNT=$(pwd)/$BUILD/shunt
 export BUILD SHUNT
 # Each test is a process of its own: unless the sanitizer aborts, Criterion doesn't see that it found something.
 # (gcc 12 misaligns 64-byte vectors on the fake stack that detect_stack_use_after_return uses.)
-export ASAN_OPTIONS="abort_on_error=1:detect_leaks=1:detect_stack_use_after_return=0:${ASAN_OPTIONS:-}"
+# An allocation that can't be is NULL, as without a sanitizer.
+export ASAN_OPTIONS="abort_on_error=1:detect_leaks=1:detect_stack_use_after_return=0:allocator_may_return_null=1:${ASAN_OPTIONS:-}"
 export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS:-}"
-export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:${TSAN_OPTIONS:-}"
+export TSAN_OPTIONS="allocator_may_return_null=1:halt_on_error=1:second_deadlock_stack=1:${TSAN_OPTIONS:-}"
 
 passed=0 failed=0
 scratch=$(mktemp -d)
