@@ -9,15 +9,21 @@
 
 enum { BLOCK = 4096 };
 
+#ifdef __clang__
+#define VECTORISED
+#else
+#define VECTORISED __attribute__((optimize("O3"))) /* gcc 12 at -O2 leaves such a loop alone */
+#endif
+
 /* Largest magnitude bits that are still good: beyond the infinity pattern is NaN, the pattern itself Inf. */
-#define ANY_BAD(name, type, sign)                                                                  \
-    __attribute__((optimize("O3"))) static bool name(const type *x, int64_t n, type limit) {       \
-        type worst = 0;                                                                            \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const type magnitude = (type)(x[i] & (type)~(type)(sign));                             \
-            worst = magnitude > worst ? magnitude : worst;                                         \
-        }                                                                                          \
-        return worst > limit;                                                                      \
+#define ANY_BAD(name, type, sign)                                       \
+    VECTORISED static bool name(const type *x, int64_t n, type limit) { \
+        type worst = 0;                                                 \
+        for (int64_t i = 0; i < n; i++) {                               \
+            const type magnitude = (type)(x[i] & (type) ~(type)(sign)); \
+            worst = magnitude > worst ? magnitude : worst;              \
+        }                                                               \
+        return worst > limit;                                           \
     }
 ANY_BAD(any_bad_16, uint16_t, 0x8000)
 ANY_BAD(any_bad_32, uint32_t, 0x80000000)
@@ -46,11 +52,14 @@ static bool any_bad(const sh_tensor *t, bool inf) {
 static bool is_bad(double v, bool inf) { return isnan(v) || (inf && isinf(v)); }
 
 int64_t sh_scan_bad(const sh_tensor *t, bool inf, int64_t *first) {
-    if (!t || !sh_tensor_data(t) || !sh_tensor_numel(t) || sh_dtype_kind_of(sh_tensor_dtype(t)) != SH_KIND_FLOAT) return 0;
+    if (!t || !sh_tensor_data(t) || !sh_tensor_numel(t) ||
+        sh_dtype_kind_of(sh_tensor_dtype(t)) != SH_KIND_FLOAT)
+        return 0;
     if (!any_bad(t, inf)) return 0;
     int64_t bad = 0, number = 0;
     SH_EACH_ELEMENT(t, index) {
-        if (is_bad(sh_load_f64((sh_dtype)t->dtype, sh_element(t, index, t->ndim)), inf) && bad++ == 0) *first = number;
+        if (is_bad(sh_load_f64((sh_dtype)t->dtype, sh_element(t, index, t->ndim)), inf) && bad++ == 0)
+            *first = number;
         number++;
     }
     return bad;
