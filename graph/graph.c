@@ -176,6 +176,19 @@ sh_node *sh_graph_output_node(const sh_graph *graph) {
     return NULL;
 }
 
+static sh_arg entry(sh_arg list, size_t i) {
+    if (list.tag != SH_ARG_LIST && list.tag != SH_ARG_TUPLE) return i ? sh_arg_none() : list;
+    return i < list.count ? list.as.list[i] : sh_arg_none();
+}
+
+const char *sh_graph_output_name(const sh_graph *graph, size_t i) {
+    const sh_node *output = sh_graph_output_node(graph);
+    if (!output) return NULL;
+    const sh_arg name = entry(sh_node_kwarg(output, "names"), i), value = entry(sh_node_arg(output, 0), i);
+    if (name.tag == SH_ARG_STRING) return name.as.string;
+    return value.tag == SH_ARG_NODE ? value.as.node->name->text : NULL;
+}
+
 /* ---- insertion points ---- */
 
 static sh_insertion *insert_at(sh_insertion *insertion, sh_node *node, sh_node *place) {

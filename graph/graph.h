@@ -156,6 +156,10 @@ SH_API sh_node *sh_graph_last(const sh_graph *graph);
 /* The output node, or NULL. */
 SH_API sh_node *sh_graph_output_node(const sh_graph *graph);
 
+/* How output i is called: by entry i of the output node's keyword `names` (a model's own names), else as the node that
+ * gives it. NULL past the last. */
+SH_API const char *sh_graph_output_name(const sh_graph *graph, size_t i);
+
 /* Each node in order; the one at hand may be erased. */
 #define SH_EACH_NODE(n, graph)                                                                   \
     for (sh_node *n = sh_graph_first(graph), *SH__CAT(n, _next) = n ? sh_node_next(n) : NULL; n; \

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dispatch/byname.h"
 #include "dispatch/chain.h"
 #include "graph/graph_impl.h"
+#include "graph/invoke.h"
 
 typedef enum result_kind { RESULT_NONE, RESULT_TENSOR, RESULT_LIST, RESULT_LITERAL } result_kind;
 
@@ -28,8 +28,7 @@ typedef struct interpreter {
     size_t next_input;
     result *values;
     uint32_t *remaining;
-    uint64_t *scratch; /* lists in the arguments of the node at hand */
-    size_t scratch_size, scratch_used;
+    sh_scratch scratch;
     sh_list *output;
 } interpreter;
 
@@ -39,76 +38,15 @@ static void drop(result *value) {
     value->kind = RESULT_NONE;
 }
 
-/* ---- arguments ---- */
-
-static sh_status value_of(interpreter *in, sh_arg arg, sh_value *value);
-
-static sh_status node_value(interpreter *in, const sh_node *node, sh_value *value) {
+static sh_status resolve(void *user, const sh_node *node, sh_value *value) {
+    const interpreter *in = user;
     const result *r = &in->values[node->id];
     switch (r->kind) {
     case RESULT_TENSOR: *value = sh_value_tensor(r->as.tensor); return SH_OK;
     case RESULT_LIST: *value = sh_value_tensors((sh_tensors){r->as.list->at, r->as.list->n}); return SH_OK;
-    case RESULT_LITERAL: return value_of(in, r->as.literal, value);
+    case RESULT_LITERAL: *value = sh__literal_value(r->as.literal); return SH_OK;
     default: return sh_fail(SH_ERROR_VALUE, "%%%s is used before it has a value", node->name->text);
     }
-}
-
-/* Integers, or tensors with None between them. */
-static sh_status list_value(interpreter *in, sh_arg list, sh_value *value) {
-    uint64_t *const at = in->scratch + in->scratch_used;
-    in->scratch_used += list.count;
-    bool tensors = false;
-    for (uint32_t i = 0; i < list.count; i++) {
-        sh_value v;
-        SH_TRY(value_of(in, list.as.list[i], &v));
-        if (v.tag != SH_TAG_INT && v.tag != SH_TAG_FLAG && v.tag != SH_TAG_TENSOR && v.tag != SH_TAG_NONE)
-            return sh_fail(SH_ERROR_TYPE, "entry %u of a list is neither a Tensor nor an int", i);
-        const bool tensor = v.tag == SH_TAG_TENSOR || v.tag == SH_TAG_NONE;
-        if (i && tensor != tensors)
-            return sh_fail(SH_ERROR_TYPE, "a list mixes tensors and integers at entry %u", i);
-        tensors = tensor;
-        at[i] = v.as.bits;
-    }
-    *value = tensors ? sh_value_tensors((sh_tensors){(sh_tensor *const *)at, list.count})
-                     : sh_value_ints((sh_ints){(const int64_t *)at, list.count});
-    return SH_OK;
-}
-
-static sh_status value_of(interpreter *in, sh_arg arg, sh_value *value) {
-    switch (arg.tag) {
-    case SH_ARG_NODE: return node_value(in, arg.as.node, value);
-    case SH_ARG_LIST:
-    case SH_ARG_TUPLE: return list_value(in, arg, value);
-    case SH_ARG_INT: *value = sh_value_int(arg.as.i); break;
-    case SH_ARG_FLOAT: *value = sh_value_float(arg.as.f); break;
-    case SH_ARG_FLAG: *value = sh_value_flag(arg.as.i != 0); break;
-    case SH_ARG_STRING: *value = sh_value_string(arg.as.string); break;
-    case SH_ARG_DTYPE: *value = sh_value_dtype((sh_dtype)arg.as.i); break;
-    default: *value = sh_none();
-    }
-    return SH_OK;
-}
-
-static size_t list_entries(const interpreter *in, sh_arg arg) {
-    if (arg.tag == SH_ARG_NODE && in->values[arg.as.node->id].kind == RESULT_LITERAL)
-        return list_entries(in, in->values[arg.as.node->id].as.literal);
-    if (arg.tag != SH_ARG_LIST && arg.tag != SH_ARG_TUPLE) return 0;
-    size_t n = arg.count;
-    for (uint32_t i = 0; i < arg.count; i++) n += list_entries(in, arg.as.list[i]);
-    return n;
-}
-
-static sh_status reserve_scratch(interpreter *in, const sh_node *node) {
-    size_t n = 0;
-    for (size_t i = 0; i < node->args.n; i++) n += list_entries(in, node->args.at[i]);
-    for (size_t i = 0; i < node->kwargs.n; i++) n += list_entries(in, node->kwargs.at[i].value);
-    in->scratch_used = 0;
-    if (n <= in->scratch_size) return SH_OK;
-    uint64_t *scratch = sh__realloc(in->scratch, n * sizeof *scratch);
-    if (!scratch) return SH_ERROR_MEMORY;
-    in->scratch = scratch;
-    in->scratch_size = n;
-    return SH_OK;
 }
 
 /* ---- nodes ---- */
@@ -130,23 +68,8 @@ static sh_status take_results(result *to, const sh_value *results) {
 }
 
 static sh_status run_op(interpreter *in, const sh_node *node, result *to) {
-    sh_argument arguments[SH_MAX_ARGS + 1];
-    sh_value results[SH_MAX_RESULTS] = {{0}};
-    size_t n = 0;
-    if (node->args.n + node->kwargs.n > SH_MAX_ARGS + 1)
-        return sh_fail(SH_ERROR_ARGUMENT, "%s: %zu arguments are too many", node->target,
-                       node->args.n + node->kwargs.n);
-    SH_TRY(reserve_scratch(in, node));
-    for (size_t i = 0; i < node->args.n; i++) {
-        arguments[n].name = NULL;
-        SH_TRY(value_of(in, node->args.at[i], &arguments[n++].value));
-    }
-    for (size_t i = 0; i < node->kwargs.n; i++) {
-        arguments[n].name = node->kwargs.at[i].name;
-        SH_TRY(value_of(in, node->kwargs.at[i].value, &arguments[n++].value));
-    }
-    const void *const caller[] = {NULL, node->site}; /* findings then name the place that was recorded */
-    SH_TRY(sh__call_by_name(node->target, arguments, n, results, caller));
+    sh_value results[SH_MAX_RESULTS];
+    SH_TRY(sh__node_call(node, resolve, in, &in->scratch, results));
     return take_results(to, results);
 }
 
@@ -294,7 +217,7 @@ sh_list *sh_graph_run(const sh_graph *graph, sh_tensors inputs) {
     for (uint32_t i = 0; in.values && i < graph->next_id; i++) drop(&in.values[i]);
     sh__free(in.values);
     sh__free(in.remaining);
-    sh__free(in.scratch);
+    sh__free(in.scratch.at);
     if (status >= 0) return sh__own_list(in.output);
     if (in.output) sh__list_release(in.output);
     return NULL;

@@ -23,9 +23,9 @@ typedef struct sh_symbols {
 } sh_symbols;
 
 /* NULL if it was never met; no error. `text` need not end in 0. */
-sh_symbol *sh__symbol_find(const sh_symbols *symbols, const char *text, size_t length);
+SH_API sh_symbol *sh__symbol_find(const sh_symbols *symbols, const char *text, size_t length);
 /* The one of this text, made if need be; NULL and an error when memory is out. */
-sh_symbol *sh__symbol(sh_symbols *symbols, const char *text, size_t length);
-void sh__symbols_free(sh_symbols *symbols);
+SH_API sh_symbol *sh__symbol(sh_symbols *symbols, const char *text, size_t length);
+SH_API void sh__symbols_free(sh_symbols *symbols);
 
 #endif
