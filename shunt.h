@@ -37,6 +37,7 @@
 #include "ops/dlpack.h"
 #include "ops/format.h"
 #include "ops/io/io.h"
+#include "graph/onnx/onnx.h"
 #include "modes/spec.h"
 #include "modes/finding.h"
 #include "modes/environment.h"
