@@ -115,7 +115,7 @@ static void draw(sh_tensor *drawn[4]) {
     drawn[0] = sh_call_op("rand", size);
     drawn[1] = sh_call_op("randn", size);
     drawn[2] = sh_call_op("randint", 1000, size);
-    drawn[3] = sh_call_op("dropout", ones, 0.5, true);
+    drawn[3] = sh_call_op("dropout", ones, 0.5, (bool)true);
 }
 
 Test(random, a_seed_fixes_what_follows) {
@@ -141,7 +141,7 @@ Test(random, a_seed_fixes_what_follows) {
 
 static void check_dropout(double p) {
     const sh_ints size = SH_SIZES(N);
-    sh_tensor *x = sh_call_op("full", size, 3.0), *y = sh_call_op("dropout", x, p, true);
+    sh_tensor *x = sh_call_op("full", size, 3.0), *y = sh_call_op("dropout", x, p, (bool)true);
     double dropped = 0;
     cr_assert(y != NULL, "%s", sh_error() ? sh_error()->message : "no error");
     for (int64_t i = 0; i < N; i++) {
