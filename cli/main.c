@@ -1,14 +1,28 @@
-/* main.c - the shunt program. */
-#include <stdio.h>
+/* main.c - the shunt program: finds the subcommand and runs it. */
 #include <string.h>
 
-#include "shunt.h"
+#include "cli/cli.h"
 
 int main(int argc, char **argv) {
-    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-        printf("shunt %s\n", sh_version());
-        return 0;
+    if (argc < 2) {
+        cli_list(stderr);
+        return EXIT_USAGE;
     }
-    fprintf(stderr, "usage: shunt --version\n");
-    return 2;
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("shunt %s\n", sh_version());
+        return EXIT_CLEAN;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return cli_help(argc - 2, argv + 2);
+    if (sh_environment_status() < 0) return EXIT_USAGE; /* it was told already */
+    const cli_command *c = cli_find(argv[1]);
+    if (!c) return cli_unknown(argv[1]);
+    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0) {
+            fputs(c->help, stdout);
+            return EXIT_CLEAN;
+        }
+    const int code = c->run(argc - 2, argv + 2);
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    perror("shunt: can't write the output");
+    return EXIT_INTERNAL;
 }

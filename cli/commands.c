@@ -1,0 +1,40 @@
+/* commands.c - the table of subcommands. One file each; one line here. */
+#include "cli/cli.h"
+
+const cli_command cli_commands[] = {
+    {"run", "runs an ONNX model, under modes if you like",
+     "usage: shunt run MODEL [--input [NAME=]FILE]... [--seed N] [--mode SPEC]... [--swap A=B[,WHERE]]...\n"
+     "                       [--backend NAME] [--repeat N] [--output-dir DIR] [--json FILE]\n\n"
+     "Prints name, dtype, shape, min, mean and max of each output.\n\n"
+     "  --input [NAME=]FILE  a .npy file or an ONNX TensorProto (.pb); the name may be left out where there is one input\n"
+     "  --seed N             seeds the inputs that are not given, uniform in [0, 1); default 0\n"
+     "  --mode SPEC          pushes a mode; the last one given sees a call first (`shunt modes` lists them)\n"
+     "  --swap A=B[,WHERE]   short for --mode swap:from=A,to=B[,WHERE]\n"
+     "  --backend NAME       cpu (default) or ref, plain loops with double accumulation\n"
+     "  --repeat N           runs N times and prints the median time to stderr\n"
+     "  --output-dir DIR     writes DIR/NAME.npy for each output, each / in a name replaced by _\n"
+     "  --json FILE          outputs and findings as JSON; - is stdout, which then holds nothing else\n\n"
+     "example: shunt run face.onnx --swap relu=sin --mode nancheck:inf=1\n"
+     "Exit code 1 says that a mode found something.\n",
+     cli_run},
+    {"graph", "prints a model as a graph",
+     "usage: shunt graph MODEL [--tabular | --dot | --svg] [-o FILE]\n\n"
+     "As torch.fx prints it; --tabular as a table, --dot for Graphviz, --svg drawn by Graphviz.\n\n"
+     "example: shunt graph face.onnx --svg -o face.svg\n",
+     cli_graph},
+    {"ops", "lists ops with schema, tags and kernels",
+     "usage: shunt ops [FILTER] [--json]\n\n"
+     "FILTER is a glob on names; | is or, a leading ! is not.\n\n"
+     "example: shunt ops 'conv*|*pool2d'\n",
+     cli_ops},
+    {"modes", "lists the modes, or explains a specification",
+     "usage: shunt modes [--explain SPEC]\n\n"
+     "Without --explain: every mode with its options. SPEC is name:key=value,key=value; several are separated by `;`, the\n"
+     "last sees a call first. Values with , : or ; stand in [...] or quotes.\n\n"
+     "example: shunt modes --explain 'swap:from=relu,to=sin;log:ops=conv*'\n",
+     cli_modes},
+    {"doctor", "says what this machine and environment give",
+     "usage: shunt doctor\n\nCPU features, libraries found, environment variables in force.\n", cli_doctor},
+    {"help", "tells about a command", "usage: shunt help [COMMAND]\n", cli_help},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,97 @@
+/* options.c - reading a command line, and telling what is wrong with it. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "dispatch/suggest.h"
+#include "graph/onnx/onnx.h"
+
+int cli_usage(const char *command, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    fprintf(stderr, "shunt %s: ", command);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+    va_end(list);
+    return EXIT_USAGE;
+}
+
+static int exit_code(sh_status status) {
+    switch (status) {
+    case SH_ERROR_FINDING: return EXIT_FINDING;
+    case SH_ERROR_SPEC: return EXIT_USAGE;
+    case SH_ERROR_FILE:
+    case SH_ERROR_FORMAT:
+    case SH_ERROR_UNSUPPORTED: return EXIT_INPUT;
+    default: return EXIT_INTERNAL;
+    }
+}
+
+int cli_failed(const char *command) {
+    const sh_error_info *error = sh_error();
+    if (!error) return EXIT_INTERNAL;
+    fprintf(stderr, "shunt %s: %s%s%s%s\n", command, error->message, *error->where ? " (" : "", error->where, *error->where ? ")" : "");
+    const int code = exit_code(error->code);
+    sh_clear_error();
+    return code;
+}
+
+int cli_number(const char *command, const char *option, const char *text, int64_t *number) {
+    char *end;
+    errno = 0;
+    *number = strtoll(text, &end, 10);
+    if (*text && !*end && errno == 0 && *number >= 0) return EXIT_CLEAN;
+    return cli_usage(command, "%s %s: expected a number from 0", option, text);
+}
+
+static int unknown(const char *command, const char *text, const cli_option *options) {
+    const char *names[32];
+    size_t n = 0;
+    for (; options[n].name; n++) names[n] = options[n].name;
+    const char *near = sh_suggest(text, names, n);
+    return cli_usage(command, "there is no option %s%s%s; `shunt help %s` lists them", text, near ? "; did you mean " : "", near ? near : "", command);
+}
+
+/* "--seed=7" and "--seed 7" both. */
+static int take(int argc, char **argv, int *i, const char *command, const cli_option *options, void *context) {
+    const char *equals = strncmp(argv[*i], "--", 2) == 0 ? strchr(argv[*i], '=') : NULL;
+    const size_t n = equals ? (size_t)(equals - argv[*i]) : strlen(argv[*i]);
+    for (const cli_option *o = options; o->name; o++) {
+        if (strlen(o->name) != n || strncmp(o->name, argv[*i], n) != 0) continue;
+        if (!o->value) return equals ? cli_usage(command, "%s takes no value", o->name) : o->take(context, NULL);
+        if (!equals && *i + 1 == argc) return cli_usage(command, "%s needs a value", o->name);
+        return o->take(context, equals ? equals + 1 : argv[++*i]);
+    }
+    return unknown(command, argv[*i], options);
+}
+
+int cli_parse(int argc, char **argv, const char *command, const cli_option *options, int (*word)(void *context, const char *word),
+              void *context) {
+    bool only_words = false;
+    for (int i = 0; i < argc; i++) {
+        int code;
+        if (!only_words && strcmp(argv[i], "--") == 0) {
+            only_words = true;
+            continue;
+        }
+        if (only_words || argv[i][0] != '-' || !argv[i][1]) code = word(context, argv[i]);
+        else code = take(argc, argv, &i, command, options, context);
+        if (code != EXIT_CLEAN) return code;
+    }
+    return EXIT_CLEAN;
+}
+
+sh_graph *cli_load_model(const char *command, const char *path, int *code) {
+    if (!path) {
+        *code = cli_usage(command, "the model is missing: shunt %s MODEL", command);
+        return NULL;
+    }
+    sh_graph *model = sh_load_onnx(path);
+    if (!model) {
+        cli_failed(command);
+        *code = EXIT_INPUT;
+    }
+    return model;
+}
