@@ -187,6 +187,9 @@ static summary summarise(sh_tensor *t) {
     return s;
 }
 
+/* Whatever its sign bit, a NaN prints as nan. */
+static double plain(double v) { return isnan(v) ? (double)NAN : v; }
+
 static void print_outputs(const run *r, const sh_list *outputs) {
     int width = 4;
     for (size_t i = 0; i < sh_list_size(outputs); i++) {
@@ -203,7 +206,7 @@ static void print_outputs(const run *r, const sh_list *outputs) {
             n += (size_t)snprintf(shape + n, sizeof shape - n, k ? ", %lld" : "%lld", (long long)sh_tensor_sizes(t)[k]);
         snprintf(shape + n, sizeof shape - n, "]");
         printf("%-*s  %-5s  %-18s  %12.6g  %12.6g  %12.6g\n", width, sh_graph_output_name(r->graph, i),
-               sh_dtype_name(sh_tensor_dtype(t)), shape, s.low, s.mean, s.high);
+               sh_dtype_name(sh_tensor_dtype(t)), shape, plain(s.low), plain(s.mean), plain(s.high));
     }
 }
 

@@ -141,13 +141,15 @@ static void tell_birth(sh_finding *f, const sh_call *call, const input *inputs, 
     append(f->what, sizeof f->what, "%s born in %s", bad_name(out), sh_call_name(call));
     put_index(f->index, sizeof f->index, result->ndim, index);
     tell_inputs(f, call, inputs, n, result, index, out);
-    if (!f->why[0]) append(f->why, sizeof f->why, "the inputs hold no NaN%s, the result does", isinf(out) ? " or Inf" : "");
+    if (f->why[0]) return;
+    if (isinf(out)) append(f->why, sizeof f->why, "the inputs are finite; the result is larger than %s can hold (overflow)", sh_dtype_name((sh_dtype)result->dtype));
+    else append(f->why, sizeof f->why, "no input holds NaN: it came up inside the op, from an overflow or an undefined step");
 }
 
 static void tell_next(sh_finding *f, const sh_call *call) {
     const char *op = sh_op_name(sh_call_op_of(call));
-    if (f->scope[0]) append(f->next, sizeof f->next, "--mode 'log:scope=[^%.120s$]'   shows this call; ", f->scope);
-    append(f->next, sizeof f->next, "--mode 'swap:from=%s,cast=f64;nancheck'   tells whether f64 cures it", op);
+    if (f->scope[0]) append(f->next, sizeof f->next, "add --mode 'log:scope=[^%.120s$]' to see this call alone; ", f->scope);
+    append(f->next, sizeof f->next, "add --mode 'swap:from=%s,cast=f64' to see whether f64 cures it", op);
 }
 
 static sh_status act(const checker *c, const sh_finding *f) {

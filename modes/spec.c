@@ -58,10 +58,20 @@ static char *read_word(reader *r, const char *stops) {
     return word;
 }
 
+/* Where what `open` began ends: the next such quote, or the bracket that balances; NULL if there is none. */
+static const char *closing(const char *at, char open) {
+    if (open != '[') return strchr(at, open);
+    for (int depth = 1; *at; at++) {
+        depth += (*at == '[') - (*at == ']');
+        if (!depth) return at;
+    }
+    return NULL;
+}
+
 static sh_status read_quoted(reader *r, char **value) {
-    const char open = *r->at, close = open == '[' ? ']' : open;
+    const char open = *r->at;
     const char *start = r->at++;
-    const char *end = strchr(r->at, close);
+    const char *end = closing(r->at, open);
     if (!end) return bad(r, start, open == '[' ? "no ] closes this" : "no quote closes this", NULL, NULL);
     *value = sh__alloc((size_t)(end - r->at) + 1);
     if (!*value) return SH_ERROR_MEMORY;

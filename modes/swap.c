@@ -81,28 +81,44 @@ static sh_status apply_sets(const swap *s, sh_call *call) {
 
 /* ---- dtype ---- */
 
-static sh_status cast_arg(sh_call *call, uint32_t i, sh_dtype dtype) {
-    sh_tensor *t = sh_call_tensor(call, i);
-    if (!t || sh_tensor_is_wrapped_number(t) || sh_dtype_kind_of(sh_tensor_dtype(t)) != SH_KIND_FLOAT) return SH_OK;
-    sh_tensor *other = sh_call_op("to", t, sh_value_dtype(dtype));
-    return other ? sh_call_set_arg(call, i, sh_value_tensor(other)) : sh_error()->code;
+static bool is_cast(const sh_tensor *t) {
+    return t && !sh_tensor_is_wrapped_number(t) && sh_dtype_kind_of(sh_tensor_dtype(t)) == SH_KIND_FLOAT;
 }
 
-/* Floating arguments are cast, what is below runs on them, and its floating results are cast back. */
-static sh_status run_cast(sh_call *call, sh_dtype dtype) {
-    const sh_tensor *first = sh_call_tensor(call, 0);
-    if (sh_call_variant(call) != SH_FUNCTIONAL || !first || sh_dtype_kind_of(sh_tensor_dtype(first)) != SH_KIND_FLOAT) return SH_PASS;
-    const sh_dtype back = sh_tensor_dtype(first);
-    for (uint32_t i = 0; i < sh_call_nargs(call); i++) SH_TRY(cast_arg(call, i, dtype));
-    SH_TRY(sh_next(call));
+/* Floating tensors among the arguments become others of this dtype; `had` keeps what they were. */
+static sh_status cast_args(sh_call *call, sh_dtype dtype, sh_value *had) {
+    for (uint32_t i = 0; i < sh_call_nargs(call); i++) {
+        had[i] = sh_call_arg(call, i);
+        if (!is_cast(sh_call_tensor(call, i))) continue;
+        sh_tensor *other = sh_to(sh_call_tensor(call, i), dtype);
+        if (!other) return sh_error()->code;
+        SH_TRY(sh_call_set_arg(call, i, sh_value_tensor(other)));
+    }
+    return SH_OK;
+}
+
+static sh_status cast_results(sh_call *call, sh_dtype from, sh_dtype to) {
     for (uint32_t i = 0; i < sh_call_nresults(call); i++) {
-        const sh_tensor *r = sh_value_as_tensor(sh_call_result(call, i));
-        if (!r || sh_tensor_dtype(r) != dtype) continue;
-        sh_tensor *cast = sh_call_op("to", (sh_tensor *)(uintptr_t)r, sh_value_dtype(back));
+        sh_tensor *r = sh_value_as_tensor(sh_call_result(call, i));
+        if (!r || sh_tensor_dtype(r) != from) continue;
+        sh_tensor *cast = sh_to(r, to);
         if (!cast) return sh_error()->code;
         SH_TRY(sh_call_set_result(call, i, sh_value_tensor(cast)));
     }
     return SH_OK;
+}
+
+/* What is below runs on cast arguments; the call then shows its own arguments again, and results of its own dtype. */
+static sh_status run_cast(sh_call *call, sh_dtype dtype) {
+    const sh_tensor *first = sh_call_tensor(call, 0);
+    sh_value had[SH_MAX_ARGS];
+    if (sh_call_variant(call) != SH_FUNCTIONAL || !is_cast(first)) return SH_PASS;
+    const sh_dtype back = sh_tensor_dtype(first);
+    SH_TRY(cast_args(call, dtype, had));
+    SH_TRY(sh_next(call));
+    for (uint32_t i = 0; i < sh_call_nargs(call); i++)
+        if (had[i].tag == SH_TAG_TENSOR) SH_TRY(sh_call_set_arg(call, i, had[i]));
+    return cast_results(call, dtype, back);
 }
 
 static sh_status on_call(sh_mode *mode, sh_call *call) {
