@@ -158,7 +158,7 @@ static void max_pool_ceil(onnx_builder *b) {
 }
 
 static void max_pool_ceil_pads(onnx_builder *b) {
-    Onnx__NodeProto *node = pool(b, SH_SIZES(2, 3));
+    Onnx__NodeProto *node = pool(b, SH_SIZES(3, 3));
     onnx_set_ints(b, node, "strides", SH_SIZES(3, 2));
     onnx_set_ints(b, node, "pads", SH_SIZES(0, 0, 2, 1));
     onnx_set_int(b, node, "ceil_mode", 1);

@@ -463,7 +463,7 @@ Test(onnx, models_cut_off_anywhere_or_changed_are_read_or_refused) {
 
 Test(onnx, each_failed_allocation_is_an_error_and_leaves_nothing) {
     size_t size;
-    uint8_t *bytes = onnx_model_bytes("concat", &size);
+    uint8_t *bytes = onnx_model_bytes("conv_pads", &size);
     const int64_t live = sh_memory_stats_get().live_tensors;
     sh_graph *graph = NULL;
     for (size_t n = 1; !graph && n < 100000; n++) {

@@ -199,7 +199,7 @@ static sh_status resolve_ceil(const sh_onnx_reader *r, const sh_node *x, window 
         int64_t last = (padded - extent(w, i) + w->stride[i] - 1) / w->stride[i];
         if (last * w->stride[i] >= size + w->begin[i]) last--;
         const int64_t needed = last * w->stride[i] + extent(w, i) - size - w->begin[i];
-        w->end[i] = needed > w->end[i] ? needed : w->end[i];
+        w->end[i] = needed > 0 ? needed : 0;
     }
     w->ceil = false;
     return SH_OK;
