@@ -186,7 +186,7 @@ run: deps ## the main job: a model under modes, each step with the command that 
 test: deps ## run all tests, the last line sums up (FILTER='suite/name*' for some of Criterion's)
 	$(MAKE) --no-print-directory test-built
 
-test-built: all $(TESTS)
+test-built: all $(TESTS) $(BUILD)/make_onnx
 	build-aux/test.sh $(TESTS)
 
 asan ubsan tsan: ## the tests under a sanitizer

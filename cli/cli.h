@@ -11,7 +11,7 @@ enum {
     EXIT_CLEAN = 0,
     EXIT_FINDING = 1, /* a numeric finding or mismatch */
     EXIT_USAGE = 2,
-    EXIT_INPUT = 3,   /* the input can't be read */
+    EXIT_INPUT = 3, /* the input can't be read */
     EXIT_INTERNAL = 4
 };
 
@@ -43,8 +43,8 @@ typedef struct cli_option {
 } cli_option;
 /* Reads the options anywhere on the line and hands each other word to `word`. Returns EXIT_CLEAN, or EXIT_USAGE
  * after a message that names the nearest known option. */
-int cli_parse(int argc, char **argv, const char *command, const cli_option *options, int (*word)(void *context, const char *word),
-              void *context);
+int cli_parse(int argc, char **argv, const char *command, const cli_option *options,
+              int (*word)(void *context, const char *word), void *context);
 
 /* Prints "shunt COMMAND: message" and gives EXIT_USAGE. */
 int cli_usage(const char *command, const char *format, ...) SH_PRINTF(2, 3);

@@ -11,13 +11,18 @@ extern char **environ;
 
 static void cpu(void) {
     __builtin_cpu_init();
-    printf("cpu\n    features: sse2%s%s%s%s%s\n", __builtin_cpu_supports("avx") ? " avx" : "", __builtin_cpu_supports("avx2") ? " avx2" : "",
-           __builtin_cpu_supports("fma") ? " fma" : "", __builtin_cpu_supports("avx512f") ? " avx512f" : "",
+    printf("cpu\n    features: sse2%s%s%s%s%s\n", __builtin_cpu_supports("avx") ? " avx" : "",
+           __builtin_cpu_supports("avx2") ? " avx2" : "", __builtin_cpu_supports("fma") ? " fma" : "",
+           __builtin_cpu_supports("avx512f") ? " avx512f" : "",
            __builtin_cpu_supports("avx512vl") ? " avx512vl" : "");
-    const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq");
+    const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
     const bool half = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    printf("    kernels use: %s\n    processors: %ld\n", wide ? "avx512" : half ? "avx2" : "sse2", sysconf(_SC_NPROCESSORS_ONLN));
+    printf("    kernels use: %s\n    processors: %ld\n",
+           wide   ? "avx512"
+           : half ? "avx2"
+                  : "sse2",
+           sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 static void library(const char *name, const char *file, const char *what_for) {
@@ -39,10 +44,12 @@ static bool in_path(const char *program) {
 
 static void libraries(void) {
     const dnnl_version_t *v = dnnl_version();
-    printf("libraries\n    %-10s %d.%d.%d (matrix products, convolution, pooling)\n", "oneDNN", v->major, v->minor, v->patch);
+    printf("libraries\n    %-10s %d.%d.%d (matrix products, convolution, pooling)\n", "oneDNN", v->major,
+           v->minor, v->patch);
     library("libmvec", "libmvec.so.1", "vector functions");
     library("libdw", "libdw.so.1", "file and line of a call; package libdw1");
-    printf("    %-10s %s (pictures of graphs; package graphviz)\n", "dot", in_path("dot") ? "found" : "NOT FOUND");
+    printf("    %-10s %s (pictures of graphs; package graphviz)\n", "dot",
+           in_path("dot") ? "found" : "NOT FOUND");
 }
 
 static void backends(void) {

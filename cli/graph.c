@@ -39,12 +39,17 @@ static int take_word(void *context, const char *word) {
 }
 
 static const cli_option options[] = {
-    {"--tabular", false, take_tabular}, {"--dot", false, take_dot}, {"--svg", false, take_svg}, {"-o", true, take_out}, {NULL, false, NULL},
+    {"--tabular", false, take_tabular},
+    {"--dot", false, take_dot},
+    {"--svg", false, take_svg},
+    {"-o", true, take_out},
+    {NULL, false, NULL},
 };
 
 static int write_text(const char *path, const char *text) {
     FILE *out = path ? fopen(path, "we") : stdout;
-    int failed = !out || fputs(text, out) == EOF || (*text && text[strlen(text) - 1] != '\n' && fputc('\n', out) == EOF);
+    int failed = !out || fputs(text, out) == EOF ||
+                 (*text && text[strlen(text) - 1] != '\n' && fputc('\n', out) == EOF);
     if (out && path && fclose(out) != 0) failed = 1;
     if (!failed) return EXIT_CLEAN;
     fprintf(stderr, "shunt graph: can't write %s: %s\n", path ? path : "the output", strerror(errno));

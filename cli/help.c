@@ -25,7 +25,8 @@ int cli_unknown(const char *name) {
     size_t n = 0;
     for (const cli_command *c = cli_commands; c->name; c++) names[n++] = c->name;
     const char *near = sh_suggest(name, names, n);
-    fprintf(stderr, "shunt: there is no command %s%s%s; `shunt help` lists them\n", name, near ? "; did you mean " : "", near ? near : "");
+    fprintf(stderr, "shunt: there is no command %s%s%s; `shunt help` lists them\n", name,
+            near ? "; did you mean " : "", near ? near : "");
     return EXIT_USAGE;
 }
 

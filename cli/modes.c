@@ -20,8 +20,9 @@ static const cli_option options[] = {{"--explain", true, take_explain}, {NULL, f
 static void print_mode(const sh_mode_type *type) {
     printf("%s\n    %s\n", type->name, type->help);
     for (const sh_option *o = type->options; o->name; o++)
-        printf("    %-10s %s%s%s%s%s%s\n", o->name, o->help, o->choices ? " (" : "", o->choices ? o->choices : "",
-               o->choices ? ")" : "", o->standard ? "; default " : "", o->standard ? o->standard : "");
+        printf("    %-10s %s%s%s%s%s%s\n", o->name, o->help, o->choices ? " (" : "",
+               o->choices ? o->choices : "", o->choices ? ")" : "", o->standard ? "; default " : "",
+               o->standard ? o->standard : "");
 }
 
 int cli_modes(int argc, char **argv) {

@@ -28,8 +28,8 @@ static const cli_option options[] = {{"--json", false, take_json}, {NULL, false,
 static const struct {
     uint32_t tag;
     const char *name;
-} tags[] = {{SH_OP_PURE, "pure"},           {SH_OP_INPLACE, "in-place"},   {SH_OP_OUT, "out"},
-            {SH_OP_VIEW, "view"},           {SH_OP_RANDOM, "random"},      {SH_OP_COMPOSITE, "composite"},
+} tags[] = {{SH_OP_PURE, "pure"},           {SH_OP_INPLACE, "in-place"},    {SH_OP_OUT, "out"},
+            {SH_OP_VIEW, "view"},           {SH_OP_RANDOM, "random"},       {SH_OP_COMPOSITE, "composite"},
             {SH_OP_POINTWISE, "pointwise"}, {SH_OP_REDUCTION, "reduction"}, {SH_OP_FACTORY, "factory"},
             {SH_OP_CUSTOM, "custom"}};
 enum { TAGS = sizeof tags / sizeof *tags };
@@ -48,8 +48,8 @@ static json_t *json_op(const sh_op *op) {
     json_t *list = json_array();
     for (size_t i = 0; i < TAGS; i++)
         if (sh_op_tags(op) & tags[i].tag) json_array_append_new(list, json_string(tags[i].name));
-    json_t *value = json_pack("{s:s, s:s, s:o, s:s}", "name", sh_op_name(op), "schema", sh_op_schema(op)->text, "tags", list, "kernels",
-                              kernels ? kernels : "");
+    json_t *value = json_pack("{s:s, s:s, s:o, s:s}", "name", sh_op_name(op), "schema",
+                              sh_op_schema(op)->text, "tags", list, "kernels", kernels ? kernels : "");
     free(kernels);
     return value;
 }
@@ -69,13 +69,16 @@ int cli_ops(int argc, char **argv) {
         const sh_op *op = sh_op_by_id(id);
         if (!sh_op_schema(op) || !sh_filter_match(filter, sh_op_name(op))) continue;
         n++;
-        if (q.json) json_array_append_new(all, json_op(op));
-        else print_op(op);
+        if (q.json)
+            json_array_append_new(all, json_op(op));
+        else
+            print_op(op);
     }
     sh_filter_free(filter);
     if (q.json) return cli_json_write("ops", "-", all);
     json_decref(all);
     if (n) return EXIT_CLEAN;
     const char *near = q.filter ? sh_op_suggest(q.filter) : NULL;
-    return cli_usage("ops", "no op matches %s%s%s", q.filter, near ? "; did you mean " : "", near ? near : "");
+    return cli_usage("ops", "no op matches %s%s%s", q.filter, near ? "; did you mean " : "",
+                     near ? near : "");
 }

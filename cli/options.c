@@ -32,7 +32,8 @@ static int exit_code(sh_status status) {
 int cli_failed(const char *command) {
     const sh_error_info *error = sh_error();
     if (!error) return EXIT_INTERNAL;
-    fprintf(stderr, "shunt %s: %s%s%s%s\n", command, error->message, *error->where ? " (" : "", error->where, *error->where ? ")" : "");
+    fprintf(stderr, "shunt %s: %s%s%s%s\n", command, error->message, *error->where ? " (" : "", error->where,
+            *error->where ? ")" : "");
     const int code = exit_code(error->code);
     sh_clear_error();
     return code;
@@ -51,24 +52,27 @@ static int unknown(const char *command, const char *text, const cli_option *opti
     size_t n = 0;
     for (; options[n].name; n++) names[n] = options[n].name;
     const char *near = sh_suggest(text, names, n);
-    return cli_usage(command, "there is no option %s%s%s; `shunt help %s` lists them", text, near ? "; did you mean " : "", near ? near : "", command);
+    return cli_usage(command, "there is no option %s%s%s; `shunt help %s` lists them", text,
+                     near ? "; did you mean " : "", near ? near : "", command);
 }
 
 /* "--seed=7" and "--seed 7" both. */
-static int take(int argc, char **argv, int *i, const char *command, const cli_option *options, void *context) {
+static int take(int argc, char **argv, int *i, const char *command, const cli_option *options,
+                void *context) {
     const char *equals = strncmp(argv[*i], "--", 2) == 0 ? strchr(argv[*i], '=') : NULL;
     const size_t n = equals ? (size_t)(equals - argv[*i]) : strlen(argv[*i]);
     for (const cli_option *o = options; o->name; o++) {
         if (strlen(o->name) != n || strncmp(o->name, argv[*i], n) != 0) continue;
-        if (!o->value) return equals ? cli_usage(command, "%s takes no value", o->name) : o->take(context, NULL);
+        if (!o->value)
+            return equals ? cli_usage(command, "%s takes no value", o->name) : o->take(context, NULL);
         if (!equals && *i + 1 == argc) return cli_usage(command, "%s needs a value", o->name);
         return o->take(context, equals ? equals + 1 : argv[++*i]);
     }
     return unknown(command, argv[*i], options);
 }
 
-int cli_parse(int argc, char **argv, const char *command, const cli_option *options, int (*word)(void *context, const char *word),
-              void *context) {
+int cli_parse(int argc, char **argv, const char *command, const cli_option *options,
+              int (*word)(void *context, const char *word), void *context) {
     bool only_words = false;
     for (int i = 0; i < argc; i++) {
         int code;
@@ -76,8 +80,10 @@ int cli_parse(int argc, char **argv, const char *command, const cli_option *opti
             only_words = true;
             continue;
         }
-        if (only_words || argv[i][0] != '-' || !argv[i][1]) code = word(context, argv[i]);
-        else code = take(argc, argv, &i, command, options, context);
+        if (only_words || argv[i][0] != '-' || !argv[i][1])
+            code = word(context, argv[i]);
+        else
+            code = take(argc, argv, &i, command, options, context);
         if (code != EXIT_CLEAN) return code;
     }
     return EXIT_CLEAN;

@@ -50,17 +50,23 @@ static int take_mode(void *context, const char *value) { return add_spec(context
 static int take_swap(void *context, const char *value) {
     const char *equals = strchr(value, '='), *comma = strchr(value, ',');
     char *spec;
-    if (!equals || equals == value || (comma && comma < equals)) return cli_usage("run", "--swap %s: expected A=B", value);
-    if (asprintf(&spec, "swap:from=%.*s,to=%s", (int)(equals - value), value, equals + 1) < 0) return EXIT_INTERNAL;
+    if (!equals || equals == value || (comma && comma < equals))
+        return cli_usage("run", "--swap %s: expected A=B", value);
+    if (asprintf(&spec, "swap:from=%.*s,to=%s", (int)(equals - value), value, equals + 1) < 0)
+        return EXIT_INTERNAL;
     return add_spec(context, spec);
 }
 
-static int take_seed(void *context, const char *value) { return cli_number("run", "--seed", value, &((run *)context)->seed); }
+static int take_seed(void *context, const char *value) {
+    return cli_number("run", "--seed", value, &((run *)context)->seed);
+}
 
 static int take_repeat(void *context, const char *value) {
     run *r = context;
     const int code = cli_number("run", "--repeat", value, &r->repeat);
-    return code || (r->repeat > 0 && r->repeat <= 1000000) ? code : cli_usage("run", "--repeat %s: expected 1 to 1000000", value);
+    return code || (r->repeat > 0 && r->repeat <= 1000000)
+               ? code
+               : cli_usage("run", "--repeat %s: expected 1 to 1000000", value);
 }
 
 static int take_backend(void *context, const char *value) {
@@ -84,9 +90,15 @@ static int take_word(void *context, const char *word) {
 }
 
 static const cli_option options[] = {
-    {"--input", true, take_input},     {"--seed", true, take_seed},     {"--mode", true, take_mode},
-    {"--swap", true, take_swap},       {"--backend", true, take_backend}, {"--repeat", true, take_repeat},
-    {"--output-dir", true, take_output_dir}, {"--json", true, take_json}, {NULL, false, NULL},
+    {"--input", true, take_input},
+    {"--seed", true, take_seed},
+    {"--mode", true, take_mode},
+    {"--swap", true, take_swap},
+    {"--backend", true, take_backend},
+    {"--repeat", true, take_repeat},
+    {"--output-dir", true, take_output_dir},
+    {"--json", true, take_json},
+    {NULL, false, NULL},
 };
 
 /* ---- inputs ---- */
@@ -96,7 +108,9 @@ static bool ends_with(const char *text, const char *end) {
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static sh_tensor *load_input(const char *path) { return ends_with(path, ".pb") ? sh_load_onnx_tensor(path) : sh_load_npy(path); }
+static sh_tensor *load_input(const char *path) {
+    return ends_with(path, ".pb") ? sh_load_onnx_tensor(path) : sh_load_npy(path);
+}
 
 static size_t count_placeholders(const sh_graph *graph) {
     size_t n = 0;
@@ -130,10 +144,13 @@ static sh_tensor *random_input(const sh_spec *spec) {
 static int check_input(const sh_tensor *t, const sh_spec *spec, const char *name) {
     if (!spec) return EXIT_CLEAN;
     bool fits = sh_tensor_dtype(t) == spec->dtype && sh_tensor_ndim(t) == spec->ndim;
-    for (int i = 0; fits && i < spec->ndim; i++) fits = spec->sizes[i] < 0 || spec->sizes[i] == sh_tensor_sizes(t)[i];
+    for (int i = 0; fits && i < spec->ndim; i++)
+        fits = spec->sizes[i] < 0 || spec->sizes[i] == sh_tensor_sizes(t)[i];
     if (fits) return EXIT_CLEAN;
-    fprintf(stderr, "shunt run: input %s is %s of %d dimensions", name, sh_dtype_name(sh_tensor_dtype(t)), sh_tensor_ndim(t));
-    for (int i = 0; i < sh_tensor_ndim(t); i++) fprintf(stderr, i ? ", %lld" : " [%lld", (long long)sh_tensor_sizes(t)[i]);
+    fprintf(stderr, "shunt run: input %s is %s of %d dimensions", name, sh_dtype_name(sh_tensor_dtype(t)),
+            sh_tensor_ndim(t));
+    for (int i = 0; i < sh_tensor_ndim(t); i++)
+        fprintf(stderr, i ? ", %lld" : " [%lld", (long long)sh_tensor_sizes(t)[i]);
     fprintf(stderr, "%s; the model takes %s", sh_tensor_ndim(t) ? "]" : "", sh_dtype_name(spec->dtype));
     for (int i = 0; i < spec->ndim; i++) fprintf(stderr, i ? ", %lld" : " [%lld", (long long)spec->sizes[i]);
     fputs(spec->ndim ? "]\n" : "\n", stderr);
@@ -144,7 +161,8 @@ static int unused_input(const run *r, const bool *used) {
     for (size_t i = 0; i < r->ninputs; i++) {
         if (used[i]) continue;
         fprintf(stderr, "shunt run: --input %s fits no input; the model takes:", r->inputs[i]);
-        SH_EACH_NODE(node, r->graph) if (sh_node_opcode(node) == SH_PLACEHOLDER) fprintf(stderr, " %s", sh_node_target(node));
+        SH_EACH_NODE(node, r->graph)
+        if (sh_node_opcode(node) == SH_PLACEHOLDER) fprintf(stderr, " %s", sh_node_target(node));
         fputc('\n', stderr);
         return EXIT_USAGE;
     }
@@ -203,7 +221,8 @@ static void print_outputs(const run *r, const sh_list *outputs) {
         char shape[128];
         size_t n = (size_t)snprintf(shape, sizeof shape, "[");
         for (int k = 0; k < sh_tensor_ndim(t); k++)
-            n += (size_t)snprintf(shape + n, sizeof shape - n, k ? ", %lld" : "%lld", (long long)sh_tensor_sizes(t)[k]);
+            n += (size_t)snprintf(shape + n, sizeof shape - n, k ? ", %lld" : "%lld",
+                                  (long long)sh_tensor_sizes(t)[k]);
         snprintf(shape + n, sizeof shape - n, "]");
         printf("%-*s  %-5s  %-18s  %12.6g  %12.6g  %12.6g\n", width, sh_graph_output_name(r->graph, i),
                sh_dtype_name(sh_tensor_dtype(t)), shape, plain(s.low), plain(s.mean), plain(s.high));
@@ -217,7 +236,8 @@ static int write_outputs(const run *r, const sh_list *outputs) {
     }
     for (size_t i = 0; i < sh_list_size(outputs); i++) {
         char *path;
-        if (asprintf(&path, "%s/%s.npy", r->output_dir, sh_graph_output_name(r->graph, i)) < 0) return EXIT_INTERNAL;
+        if (asprintf(&path, "%s/%s.npy", r->output_dir, sh_graph_output_name(r->graph, i)) < 0)
+            return EXIT_INTERNAL;
         for (char *at = path + strlen(r->output_dir) + 1; *at; at++)
             if (*at == '/') *at = '_';
         const sh_status status = sh_save_npy(path, sh_list_at(outputs, i));
@@ -233,15 +253,20 @@ static int write_json(const run *r, const sh_list *outputs, int code) {
         sh_tensor *t = sh_list_at(outputs, i);
         const summary s = summarise(t);
         json_t *shape = json_array();
-        for (int k = 0; k < sh_tensor_ndim(t); k++) json_array_append_new(shape, json_integer(sh_tensor_sizes(t)[k]));
-        json_array_append_new(all, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "name", sh_graph_output_name(r->graph, i), "dtype",
-                                             sh_dtype_name(sh_tensor_dtype(t)), "shape", shape, "min", cli_json_number(s.low),
-                                             "mean", cli_json_number(s.mean), "max", cli_json_number(s.high)));
+        for (int k = 0; k < sh_tensor_ndim(t); k++)
+            json_array_append_new(shape, json_integer(sh_tensor_sizes(t)[k]));
+        json_array_append_new(all, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "name",
+                                             sh_graph_output_name(r->graph, i), "dtype",
+                                             sh_dtype_name(sh_tensor_dtype(t)), "shape", shape, "min",
+                                             cli_json_number(s.low), "mean", cli_json_number(s.mean), "max",
+                                             cli_json_number(s.high)));
     }
     json_t *seconds = json_array();
-    for (int64_t i = 0; outputs && i < r->repeat; i++) json_array_append_new(seconds, json_real(r->seconds[i]));
-    json_t *report = json_pack("{s:s, s:s, s:o, s:o, s:o, s:i}", "shunt", sh_version(), "model", r->model, "outputs", all, "findings",
-                               cli_json_findings(), "seconds", seconds, "exit", code);
+    for (int64_t i = 0; outputs && i < r->repeat; i++)
+        json_array_append_new(seconds, json_real(r->seconds[i]));
+    json_t *report =
+        json_pack("{s:s, s:s, s:o, s:o, s:o, s:i}", "shunt", sh_version(), "model", r->model, "outputs", all,
+                  "findings", cli_json_findings(), "seconds", seconds, "exit", code);
     return cli_json_write("run", r->json, report);
 }
 
@@ -265,13 +290,15 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static int by_value(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
+static int by_value(const void *a, const void *b) {
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
 
 static void print_times(run *r) {
     if (r->repeat < 2) return;
     qsort(r->seconds, (size_t)r->repeat, sizeof *r->seconds, by_value);
-    fprintf(stderr, "%lld runs: median %.3f ms, %.3f to %.3f ms\n", (long long)r->repeat, r->seconds[r->repeat / 2] * 1e3,
-            r->seconds[0] * 1e3, r->seconds[r->repeat - 1] * 1e3);
+    fprintf(stderr, "%lld runs: median %.3f ms, %.3f to %.3f ms\n", (long long)r->repeat,
+            r->seconds[r->repeat / 2] * 1e3, r->seconds[0] * 1e3, r->seconds[r->repeat - 1] * 1e3);
 }
 
 /* The results of the last run, kept in the scope of the caller. */

@@ -21,7 +21,8 @@ static backend backends[SH_MAX_BACKENDS] = {
 enum { BUILT_IN = 3 };
 static _Atomic uint32_t backend_count = BUILT_IN;
 
-_Atomic uint8_t sh__default_backend[SH_MAX_DEVICES] = {[SH_HOST] = SH_BACKEND_CPU, [SH_META] = SH_BACKEND_META};
+_Atomic uint8_t sh__default_backend[SH_MAX_DEVICES] = {
+    [SH_HOST] = SH_BACKEND_CPU, [SH_META] = SH_BACKEND_META};
 
 uint32_t sh_backend_count(void) { return atomic_load_explicit(&backend_count, memory_order_acquire); }
 const char *sh_backend_name(uint32_t i) { return i < sh_backend_count() ? backends[i].name : "none"; }
@@ -51,7 +52,8 @@ int sh__backend_next(uint32_t i) {
 sh_status sh_backend_register(const char *name, sh_device device, const char *registrant) {
     (void)registrant;
     if (!name || !*name) return sh_fail(SH_ERROR_NULL, "sh_backend_register: the name is empty");
-    if (device != SH_HOST && device != SH_META) return sh_fail(SH_ERROR_DEVICE, "sh_backend_register: device %d is not known", (int)device);
+    if (device != SH_HOST && device != SH_META)
+        return sh_fail(SH_ERROR_DEVICE, "sh_backend_register: device %d is not known", (int)device);
     if (strlen(name) >= sizeof backends->name || strcmp(name, SH_COMPOSITE) == 0)
         return sh_fail(SH_ERROR_VALUE, "sh_backend_register: %s can't be a backend's name", name);
     sh__table_lock();
@@ -65,7 +67,8 @@ sh_status sh_backend_register(const char *name, sh_device device, const char *re
     }
     sh__table_unlock();
     if (taken) return sh_fail(SH_ERROR_VALUE, "there is a backend %s already", name);
-    if (full) return sh_fail(SH_ERROR_VALUE, "backend %s is one too many: the most is %d", name, SH_MAX_BACKENDS);
+    if (full)
+        return sh_fail(SH_ERROR_VALUE, "backend %s is one too many: the most is %d", name, SH_MAX_BACKENDS);
     return SH_OK;
 }
 
@@ -75,7 +78,8 @@ static int find_or_fail(const char *name) {
     const char *names[SH_MAX_BACKENDS];
     for (uint32_t i = 0; i < sh_backend_count(); i++) names[i] = backends[i].name;
     const char *near = name ? sh_suggest(name, names, sh_backend_count()) : NULL;
-    sh_fail(SH_ERROR_VALUE, "there is no backend %s%s%s", name ? name : "NULL", near ? "; did you mean " : "", near ? near : "");
+    sh_fail(SH_ERROR_VALUE, "there is no backend %s%s%s", name ? name : "NULL", near ? "; did you mean " : "",
+            near ? near : "");
     return -1;
 }
 

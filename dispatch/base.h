@@ -19,9 +19,9 @@
 #define SH_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define SH_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
-#define SH_MAX_DIMS 8      /* the highest rank of a tensor */
-#define SH_MAX_ARGS 16     /* arguments in one schema */
-#define SH_MAX_RESULTS 4   /* results in one schema (a list counts as one) */
+#define SH_MAX_DIMS 8    /* the highest rank of a tensor */
+#define SH_MAX_ARGS 16   /* arguments in one schema */
+#define SH_MAX_RESULTS 4 /* results in one schema (a list counts as one) */
 #define SH_MAX_DEVICES 8
 #define SH_MAX_BACKENDS 16
 #define SH_MAX_NESTING 256 /* calls inside callbacks inside calls ... (M3) */
@@ -31,8 +31,9 @@
 #define SH__UNIQUE(name) SH__CAT(name, __COUNTER__)
 
 /* for (...) that runs its block once, then `leave(&v)`, on every way out. The compiler sees that the block runs. */
-#define SH__BLOCK(type, v, leave, value)                                                           \
-    for (type v __attribute__((cleanup(leave))) = value, *SH__CAT(v, p) = &v; SH__CAT(v, p); SH__CAT(v, p) = NULL)
+#define SH__BLOCK(type, v, leave, value)                                                     \
+    for (type v __attribute__((cleanup(leave))) = value, *SH__CAT(v, p) = &v; SH__CAT(v, p); \
+         SH__CAT(v, p) = NULL)
 #define SH__HERE(type, v, leave, value) type v __attribute__((cleanup(leave), unused)) = value
 
 #ifdef __cplusplus

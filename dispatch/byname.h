@@ -32,28 +32,28 @@ SH_END_DECLS
 
 #ifndef __cplusplus
 /* By name, 1 to 12 arguments, one result. */
-#define sh_call_op(name, ...)                                                                      \
+#define sh_call_op(name, ...) \
     sh__call_op(name, (const sh_argument[]){SH__EACH(SH__ARGUMENT, __VA_ARGS__)}, SH__COUNT(__VA_ARGS__))
 #define SH_NAMED(name, v) ((sh_argument){name, SH_VALUE(v)})
 
 /* Anything as a value: tensors, numbers, lists, strings. */
 #define SH_VALUE(x) SH__VALUE(SH__UNIQUE(sh__v), x)
-#define SH__VALUE(v, x)                                                                            \
-    __extension__({                                                                                \
-        __auto_type v = (x);                                                                       \
+#define SH__VALUE(v, x)                                                                              \
+    __extension__({                                                                                  \
+        __auto_type v = (x);                                                                         \
         _Generic(v, sh_value: sh__value_itself, sh_tensor *: sh_value_tensor, bool: sh_value_flag, \
                  float: sh_value_float, double: sh_value_float, sh_ints: sh_value_ints,            \
                  sh_tensors: sh_value_tensors, char *: sh_value_string, const char *: sh_value_string, \
-                 sh_argument: sh__value_argument, default: sh_value_int)(v);                       \
+                 sh_argument: sh__value_argument, default: sh_value_int)(v); \
     })
 #define SH__ARGUMENT(x) SH__ARGUMENT_(SH__UNIQUE(sh__a), x)
-#define SH__ARGUMENT_(v, x)                                                                        \
-    __extension__({                                                                                \
-        __auto_type v = (x);                                                                       \
-        const sh_argument SH__CAT(v, r) = {SH__ARGUMENT_NAME(v), SH_VALUE(v)};                     \
-        SH__CAT(v, r);                                                                             \
+#define SH__ARGUMENT_(v, x)                                                    \
+    __extension__({                                                            \
+        __auto_type v = (x);                                                   \
+        const sh_argument SH__CAT(v, r) = {SH__ARGUMENT_NAME(v), SH_VALUE(v)}; \
+        SH__CAT(v, r);                                                         \
     })
-#define SH__ARGUMENT_NAME(v) _Generic(v, sh_argument: sh__name_of, default: sh__no_name)(&v)
+#define SH__ARGUMENT_NAME(v) _Generic(v, sh_argument : sh__name_of, default : sh__no_name)(&v)
 
 #define SH__EACH(f, ...) SH__CAT(SH__EACH_, SH__COUNT(__VA_ARGS__))(f, __VA_ARGS__)
 #define SH__EACH_1(f, a) f(a)

@@ -21,7 +21,9 @@ uint32_t sh_call_nresults(const sh_call *call) { return call->nresults; }
 const void *sh_call_site(const sh_call *call) { return call->site; }
 uint32_t sh_call_depth(const sh_call *call) { return call->depth; }
 sh_value sh_call_arg(const sh_call *call, uint32_t i) { return i < call->nargs ? call->args[i] : sh_none(); }
-sh_tensor *sh_call_tensor(const sh_call *call, uint32_t i) { return sh_value_as_tensor(sh_call_arg(call, i)); }
+sh_tensor *sh_call_tensor(const sh_call *call, uint32_t i) {
+    return sh_value_as_tensor(sh_call_arg(call, i));
+}
 
 const char *sh_call_name(const sh_call *call) {
     static __thread char name[96];
@@ -125,12 +127,14 @@ void sh__held_drop(sh_frame *frame) {
 static const char *running_mode(const sh_call *call) { return call->at ? call->at->mode->name : ""; }
 
 static sh_status wrong_kind(const sh_call *call, const sh_param *param, const sh_value *value) {
-    static const char *const tags[] = {"None", "Tensor", "Tensor[]", "int", "float", "bool", "int[]", "str", "ScalarType"};
+    static const char *const tags[] = {"None", "Tensor", "Tensor[]", "int",       "float",
+                                       "bool", "int[]",  "str",      "ScalarType"};
     char type[32];
     sh_type_print(param, type, sizeof type);
     const char *mode = running_mode(call);
     return sh_fail(SH_ERROR_TYPE, "%s: argument %s: got %s, expected %s%s%s", call->op->name, param->name,
-                   value->tag <= SH_TAG_DTYPE ? tags[value->tag] : "?", type, *mode ? "; set by mode " : "", mode);
+                   value->tag <= SH_TAG_DTYPE ? tags[value->tag] : "?", type, *mode ? "; set by mode " : "",
+                   mode);
 }
 
 static bool one_int_for_list(const sh_param *param, const sh_value *value) {
@@ -139,10 +143,10 @@ static bool one_int_for_list(const sh_param *param, const sh_value *value) {
 
 sh_status sh__check_arg(const sh_call *call, const sh_param *param, const sh_value *given, sh_value *taken) {
     static const uint32_t takes[SH_TYPE_COUNT] = {
-        [SH_TYPE_TENSOR] = 1u << SH_TAG_TENSOR,   [SH_TYPE_TENSORS] = 1u << SH_TAG_TENSORS,
-        [SH_TYPE_SCALAR] = 7u << SH_TAG_INT,      [SH_TYPE_INT] = 1u << SH_TAG_INT,
-        [SH_TYPE_INTS] = 1u << SH_TAG_INTS,       [SH_TYPE_FLOAT] = 3u << SH_TAG_INT,
-        [SH_TYPE_FLAG] = 1u << SH_TAG_FLAG,       [SH_TYPE_STRING] = 1u << SH_TAG_STRING,
+        [SH_TYPE_TENSOR] = 1u << SH_TAG_TENSOR, [SH_TYPE_TENSORS] = 1u << SH_TAG_TENSORS,
+        [SH_TYPE_SCALAR] = 7u << SH_TAG_INT,    [SH_TYPE_INT] = 1u << SH_TAG_INT,
+        [SH_TYPE_INTS] = 1u << SH_TAG_INTS,     [SH_TYPE_FLOAT] = 3u << SH_TAG_INT,
+        [SH_TYPE_FLAG] = 1u << SH_TAG_FLAG,     [SH_TYPE_STRING] = 1u << SH_TAG_STRING,
         [SH_TYPE_DTYPE] = 1u << SH_TAG_DTYPE,
     };
     *taken = *given;
@@ -155,8 +159,10 @@ sh_status sh__check_arg(const sh_call *call, const sh_param *param, const sh_val
         *taken = sh_value_ints((sh_ints){&given->as.i, 1});
         return SH_OK;
     }
-    if (given->tag > SH_TAG_DTYPE || !(takes[param->type] >> given->tag & 1)) return wrong_kind(call, param, given);
-    if (param->type == SH_TYPE_FLOAT && given->tag == SH_TAG_INT) *taken = sh_value_float((double)given->as.i);
+    if (given->tag > SH_TAG_DTYPE || !(takes[param->type] >> given->tag & 1))
+        return wrong_kind(call, param, given);
+    if (param->type == SH_TYPE_FLOAT && given->tag == SH_TAG_INT)
+        *taken = sh_value_float((double)given->as.i);
     return SH_OK;
 }
 
@@ -171,8 +177,8 @@ static sh_status may_edit(const sh_call *call, const char *what) {
 sh_status sh_call_set_arg(sh_call *call, uint32_t i, sh_value value) {
     SH_TRY(may_edit(call, "sh_call_set_arg"));
     if (i >= call->nargs)
-        return sh_fail(SH_ERROR_ARGUMENT, "%s has %u arguments, mode %s set number %u", call->op->name, call->nargs,
-                       running_mode(call), i);
+        return sh_fail(SH_ERROR_ARGUMENT, "%s has %u arguments, mode %s set number %u", call->op->name,
+                       call->nargs, running_mode(call), i);
     sh_value local;
     SH_TRY(sh__check_arg(call, &call->schema->params[i], &value, &local));
     SH_TRY(sh__call_hold(call, &local));
@@ -186,18 +192,20 @@ sh_status sh_call_set_arg(sh_call *call, uint32_t i, sh_value value) {
 sh_status sh_call_set_arg_named(sh_call *call, const char *name, sh_value value) {
     const int i = sh_schema_find(call->schema, name);
     if (i < 0)
-        return sh_fail(SH_ERROR_ARGUMENT, "%s has no argument %s, set by mode %s", call->op->name, name, running_mode(call));
+        return sh_fail(SH_ERROR_ARGUMENT, "%s has no argument %s, set by mode %s", call->op->name, name,
+                       running_mode(call));
     return sh_call_set_arg(call, (uint32_t)i, value);
 }
 
 sh_status sh__check_result(const sh_call *call, uint32_t i, sh_value value) {
     const char *who = call->at ? "mode" : "kernel", *mode = running_mode(call);
     if (i >= call->nresults)
-        return sh_fail(SH_ERROR_RESULT, "%s gives %u results, %s %s set number %u", call->op->name, call->nresults, who, mode, i);
+        return sh_fail(SH_ERROR_RESULT, "%s gives %u results, %s %s set number %u", call->op->name,
+                       call->nresults, who, mode, i);
     const bool list = call->schema->returns[i].type == SH_TYPE_TENSORS;
     if (value.tag != (list ? SH_TAG_TENSORS : SH_TAG_TENSOR))
-        return sh_fail(SH_ERROR_RESULT, "%s: %s %s set a result of the wrong kind: expected %s", call->op->name, who, mode,
-                       list ? "Tensor[]" : "Tensor");
+        return sh_fail(SH_ERROR_RESULT, "%s: %s %s set a result of the wrong kind: expected %s",
+                       call->op->name, who, mode, list ? "Tensor[]" : "Tensor");
     return SH_OK;
 }
 
@@ -212,8 +220,8 @@ static sh_status check_answer(const sh_call *call, uint32_t i, const sh_tensor *
     }
     const sh_dtype expected = specs[i].like ? (sh_dtype)specs[i].like->dtype : specs[i].dtype;
     if (t->dtype == expected) return SH_OK;
-    return sh_fail(SH_ERROR_RESULT, "%s: mode %s set a result of %s, expected %s", call->op->name, running_mode(call),
-                   sh_dtype_name((sh_dtype)t->dtype), sh_dtype_name(expected));
+    return sh_fail(SH_ERROR_RESULT, "%s: mode %s set a result of %s, expected %s", call->op->name,
+                   running_mode(call), sh_dtype_name((sh_dtype)t->dtype), sh_dtype_name(expected));
 }
 
 /* The list of a value as an owned list object of its own. */
@@ -236,8 +244,10 @@ sh_status sh_call_set_result(sh_call *call, uint32_t i, sh_value value) {
     } else {
         SH_TRY(check_answer(call, i, value.as.tensor));
         if (call->target && value.as.tensor != call->target) SH_TRY(sh__copy_into(call, value.as.tensor));
-        if (call->target) value.as.tensor = call->target;
-        else if (!sh__own(sh_keep(value.as.tensor))) return SH_ERROR_MEMORY;
+        if (call->target)
+            value.as.tensor = call->target;
+        else if (!sh__own(sh_keep(value.as.tensor)))
+            return SH_ERROR_MEMORY;
     }
     if (!call->has_result && !call->in_kernel && i == 0) memset(call->results, 0, sizeof call->results);
     call->results[i] = value;
@@ -249,6 +259,7 @@ sh_status sh_call_set_result(sh_call *call, uint32_t i, sh_value value) {
 
 sh_status sh_call_set_tensor(sh_call *call, sh_tensor *result) {
     if (sh__error_pending()) return sh_error()->code;
-    if (!result) return sh_fail(SH_ERROR_NULL, "%s: mode %s set NULL as result", call->op->name, running_mode(call));
+    if (!result)
+        return sh_fail(SH_ERROR_NULL, "%s: mode %s set NULL as result", call->op->name, running_mode(call));
     return sh_call_set_result(call, 0, sh_value_tensor(result));
 }

@@ -49,8 +49,10 @@ void sh__stack_move(sh_thread *thread) {
     frame->moved = true;
     thread->gate |= SH_GATE_MOVED;
     for (uint32_t p = 0; p < SH_POS_COUNT; p++) {
-        if (p < thread->state.start) thread->top[p] = NULL;
-        else if (p == thread->state.start) thread->top[p] = thread->state.start_entry;
+        if (p < thread->state.start)
+            thread->top[p] = NULL;
+        else if (p == thread->state.start)
+            thread->top[p] = thread->state.start_entry;
         if (p % 2 == 0) sh__entry_keep(thread->top[p]);
         if (!thread->top[p]) thread->live &= ~(1u << p);
     }
@@ -88,7 +90,8 @@ static inline void end_of_chains(sh_thread *thread) {
 }
 
 /* A chain is over without having ended when the stack is back above its record, or its record was written over. */
-__attribute__((no_sanitize("address", "thread"))) static bool is_dead(const sh_frame *frame, uintptr_t stack_address) {
+__attribute__((no_sanitize("address", "thread"))) static bool is_dead(const sh_frame *frame,
+                                                                      uintptr_t stack_address) {
     return (uintptr_t)frame->call < stack_address || frame->call->frame != frame;
 }
 
@@ -109,8 +112,9 @@ static sh_status unbalanced(sh_call *call, const sh_entry *entry, uint32_t balan
     sh_thread *thread = call->thread;
     const bool more = thread->state.balance > balance;
     restore(thread, call->frame);
-    return sh_fail(SH_ERROR_MODE, "mode %s returned from %s with a mode, scope, switch or name %s", entry->mode->name,
-                   sh_call_name(call), more ? "still open that it opened" : "ended that it did not open");
+    return sh_fail(SH_ERROR_MODE, "mode %s returned from %s with a mode, scope, switch or name %s",
+                   entry->mode->name, sh_call_name(call),
+                   more ? "still open that it opened" : "ended that it did not open");
 }
 
 /* SH_PASS: go on below. SH_OK: there is a result. Otherwise an error. */
@@ -119,13 +123,15 @@ static sh_status verdict(const sh_call *call, const sh_entry *entry, sh_status s
     if (call->has_result) return SH_OK;
     if (status == SH_PASS) return SH_PASS;
     if (status == SH_OK)
-        return sh_fail(SH_ERROR_RESULT, "mode %s returned SH_OK for %s without a result", entry->mode->name, sh_call_name(call));
-    return sh_fail(SH_ERROR_MODE, "mode %s returned %d for %s: expected SH_PASS, SH_OK or an error", entry->mode->name, (int)status,
-                   sh_call_name(call));
+        return sh_fail(SH_ERROR_RESULT, "mode %s returned SH_OK for %s without a result", entry->mode->name,
+                       sh_call_name(call));
+    return sh_fail(SH_ERROR_MODE, "mode %s returned %d for %s: expected SH_PASS, SH_OK or an error",
+                   entry->mode->name, (int)status, sh_call_name(call));
 }
 
 /* What follows a callback that did more than look: results to sort out, pushes, imbalance, an error. */
-static sh_status after_callback(sh_call *call, const sh_entry *entry, sh_status status, uint32_t balance, uint32_t nitems) {
+static sh_status after_callback(sh_call *call, const sh_entry *entry, sh_status status, uint32_t balance,
+                                uint32_t nitems) {
     sh_thread *thread = call->thread;
     status = verdict(call, entry, status);
     if (thread->state.balance != balance) {
@@ -154,7 +160,8 @@ static inline void count_call(sh_mode *mode) {
     if (SH_UNLIKELY(atomic_load_explicit(&mode->shared, memory_order_relaxed)))
         atomic_fetch_add_explicit(&mode->calls, 1, memory_order_relaxed);
     else
-        atomic_store_explicit(&mode->calls, atomic_load_explicit(&mode->calls, memory_order_relaxed) + 1, memory_order_relaxed);
+        atomic_store_explicit(&mode->calls, atomic_load_explicit(&mode->calls, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
 }
 
 /* SH_PASS: go on below. SH_OK: answered. Otherwise an error. */
@@ -164,8 +171,9 @@ static inline sh_status invoke(sh_call *call, sh_thread *thread, sh_entry *entry
     if (entry->flags & SH_ENTRY_WATCHING) thread->skip = SH_ENTRY_CAPTURE;
     count_call(entry->mode);
     const uint32_t balance = thread->state.balance, nitems = thread->nitems;
-    sh_status status = SH_UNLIKELY(atomic_load_explicit(&timing, memory_order_relaxed)) ? timed(entry->mode, entry->callback, call)
-                                                                                       : entry->callback(entry->mode, call);
+    sh_status status = SH_UNLIKELY(atomic_load_explicit(&timing, memory_order_relaxed))
+                           ? timed(entry->mode, entry->callback, call)
+                           : entry->callback(entry->mode, call);
     const uint32_t trace = (thread->state.balance ^ balance) | (thread->nitems ^ nitems) | call->has_result |
                            (thread->gate & (SH_GATE_ERROR | SH_GATE_MOVED)) | ((uint32_t)status ^ SH_PASS);
     if (SH_UNLIKELY(trace)) status = after_callback(call, entry, status, balance, nitems);
@@ -175,7 +183,9 @@ static inline sh_status invoke(sh_call *call, sh_thread *thread, sh_entry *entry
 
 /* ---- the walk ---- */
 
-static sh_entry *const *tops_of(const sh_call *call) { return call->frame->moved ? call->frame->top : call->thread->top; }
+static sh_entry *const *tops_of(const sh_call *call) {
+    return call->frame->moved ? call->frame->top : call->thread->top;
+}
 
 static bool splits(const sh_call *call) {
     sh_entry *const *top = tops_of(call);
@@ -226,7 +236,8 @@ static sh_status walk(sh_call *call, uint32_t position, sh_entry *entry) {
         for (; entry; entry = entry->below) {
             const uint32_t family = call->op->family;
             if (!(entry->wants[family / 64 % SH_FAMILY_WORDS] >> family % 64 & 1)) continue;
-            if (SH_UNLIKELY((entry->flags & (thread->skip | SH_ENTRY_INEXACT)) | (thread->gate & SH_GATE_SWITCH)) &&
+            if (SH_UNLIKELY((entry->flags & (thread->skip | SH_ENTRY_INEXACT)) |
+                            (thread->gate & SH_GATE_SWITCH)) &&
                 passes_by(thread, entry, family))
                 continue;
             if ((status = invoke(call, thread, entry)) != SH_PASS) return status;
@@ -271,7 +282,8 @@ static sh_status walk_moved(sh_call *call, uint32_t position, sh_entry *entry) {
 
 sh_status sh_next(sh_call *call) {
     sh_entry *entry = call->at;
-    if (SH_UNLIKELY(!entry)) return sh_fail(SH_ERROR_MODE, "sh_next: no mode's callback is running this call");
+    if (SH_UNLIKELY(!entry))
+        return sh_fail(SH_ERROR_MODE, "sh_next: no mode's callback is running this call");
     if (SH_UNLIKELY(sh__error_pending())) return sh_error()->code;
     sh_thread *thread = call->thread;
     const sh_op *op = call->op;
@@ -284,9 +296,8 @@ sh_status sh_next(sh_call *call) {
     for (uint32_t i = 0; i < nargs; i++) args[i] = call->args[i];
     thread->skip = call->frame->skip;
     call->has_result = 0;
-    const sh_status status =
-        SH_UNLIKELY(call->frame->moved) ? walk_moved(call, entry->position, entry->below)
-                                           : walk(call, entry->position, entry->below);
+    const sh_status status = SH_UNLIKELY(call->frame->moved) ? walk_moved(call, entry->position, entry->below)
+                                                             : walk(call, entry->position, entry->below);
     if (SH_UNLIKELY(call->edits != edits)) {
         for (uint32_t i = 0; i < nargs; i++) call->args[i] = args[i];
         call->op = op;
@@ -377,8 +388,8 @@ static sh_status check_args(const sh_call *call) {
 
 /* Fills the record and runs the chain. `device` >= 0: the caller has looked at the arguments, none is NULL, a list or
  * special, all tensors are on that device. */
-static sh_status run(sh_call *call, const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device,
-                            const void *caller) {
+static sh_status run(sh_call *call, const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args,
+                     int device, const void *caller) {
     sh_thread *thread = &sh__thread;
     if (SH_UNLIKELY(thread->gate & SH_GATE_ERROR)) return sh_error()->code;
     const sh_schema *schema = sh_op_schema(op);
@@ -396,22 +407,25 @@ static sh_status run(sh_call *call, const sh_op *op, sh_variant variant, sh_tens
     call->at = NULL;
     call->site = ((void *const *)caller)[1];
     sh_status status = device >= 0 ? SH_OK : check_args(call);
-    if (SH_LIKELY(status >= 0)) status = SH_LIKELY(thread->cold || sh__cold()) ? chain(call, thread, caller) : SH_ERROR_MEMORY;
+    if (SH_LIKELY(status >= 0))
+        status = SH_LIKELY(thread->cold || sh__cold()) ? chain(call, thread, caller) : SH_ERROR_MEMORY;
     if (SH_UNLIKELY(status < 0)) sh__error_at(op->name, NULL, NULL);
     return status;
 }
 
-sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, sh_value *results, int device,
-                           const void *caller) {
+sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args,
+                           sh_value *results, int device, const void *caller) {
     sh_call call;
     SH_TRY(run(&call, op, variant, target, args, device, caller));
     memcpy(results, call.results, call.nresults * sizeof *results);
     return SH_OK;
 }
 
-sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device, const void *caller) {
+sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device,
+                           const void *caller) {
     sh_call call;
-    return SH_LIKELY(run(&call, op, variant, target, args, device, caller) >= 0) ? call.results[0].as.tensor : NULL;
+    return SH_LIKELY(run(&call, op, variant, target, args, device, caller) >= 0) ? call.results[0].as.tensor
+                                                                                 : NULL;
 }
 
 sh_list *sh__call_list(const sh_op *op, sh_value *args, const void *caller) {

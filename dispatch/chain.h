@@ -13,11 +13,11 @@
 #include "dispatch/table.h"
 
 enum {
-    SH_ENTRY_CAPTURE = 1,   /* records calls; does not run inside a watching mode's callback */
-    SH_ENTRY_COUNTS = 2,    /* asks for call numbers */
-    SH_ENTRY_SPLITS = 4,    /* dispatch level: wants composites split */
+    SH_ENTRY_CAPTURE = 1, /* records calls; does not run inside a watching mode's callback */
+    SH_ENTRY_COUNTS = 2,  /* asks for call numbers */
+    SH_ENTRY_SPLITS = 4,  /* dispatch level: wants composites split */
     SH_ENTRY_WATCHING = 8,
-    SH_ENTRY_INEXACT = 16   /* wants families beyond the bits: the mode's own list decides */
+    SH_ENTRY_INEXACT = 16 /* wants families beyond the bits: the mode's own list decides */
 };
 
 /* One push. Immutable but for the counts, shared by snapshots: a stack is a list from its top down. */
@@ -81,13 +81,15 @@ struct sh_call {
  * scope (a target is borrowed). `device` >= 0 says that the caller has looked at the arguments: none is NULL or a list,
  * none carries an override, all tensors are on that device; -1 leaves that to the chain. `caller` is the frame address of
  * the exported function that the program called: the return address stands above it. */
-sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, sh_value *results, int device,
-                           const void *caller);
+sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args,
+                           sh_value *results, int device, const void *caller);
 /* sh_call_by_name from a frame that the caller names: two words on the C stack, alive through the call, of which the
  * second is the address in the program that the call stands for. */
-sh_status sh__call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results, const void *caller);
+sh_status sh__call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results,
+                           const void *caller);
 /* With one result: it, or NULL. */
-sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device, const void *caller);
+sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device,
+                           const void *caller);
 sh_list *sh__call_list(const sh_op *op, sh_value *args, const void *caller);
 sh_status sh__run_override(sh_call *call);
 /* The last phase: device, slot, results, kernel. */
@@ -100,7 +102,8 @@ sh_status sh__call_scan(sh_call *call);
 /* The slot for the call's device under this thread's choices, rules applied; NULL and an error. */
 static inline const sh_slot *sh__slot_find(const sh_call *call) {
     const uint8_t chosen = call->thread->state.backend[call->device];
-    const uint32_t backend = chosen ? chosen - 1u : atomic_load_explicit(&sh__default_backend[call->device], memory_order_relaxed);
+    const uint32_t backend =
+        chosen ? chosen - 1u : atomic_load_explicit(&sh__default_backend[call->device], memory_order_relaxed);
     const sh_slot *slot = atomic_load_explicit(&call->op->slots[backend], memory_order_acquire);
     return SH_LIKELY(slot && !slot->ruled) ? slot : sh__slot_find_slow(call, backend);
 }
@@ -154,7 +157,9 @@ void sh__stacks_drop(sh_thread *thread);
 void sh__globals_pin(sh_thread *thread);
 void sh__globals_release(sh_thread *thread);
 extern _Atomic(const void *) sh__globals;
-static inline bool sh__globals_any(void) { return SH_UNLIKELY(atomic_load_explicit(&sh__globals, memory_order_relaxed) != NULL); }
+static inline bool sh__globals_any(void) {
+    return SH_UNLIKELY(atomic_load_explicit(&sh__globals, memory_order_relaxed) != NULL);
+}
 
 /* switch.c: is this mode switched off here? */
 bool sh__mode_is_off(const sh_thread *thread, const sh_mode *mode);

@@ -13,15 +13,15 @@ enum { SH_CACHED_BLOCKS = 64 };
 
 /* A chain in flight. Kept off the C stack so that it survives a longjmp. */
 typedef struct sh_frame {
-    sh_state state;          /* of the thread when the chain began, if `kept` */
+    sh_state state; /* of the thread when the chain began, if `kept` */
     sh_entry *start_entry;
     uint64_t floor;
     uint32_t start;
-    sh_call *call;           /* on the C stack: the chain is dead once the stack pointer is above it */
-    struct sh_held *held;    /* what edits brought, until the chain ends */
+    sh_call *call;        /* on the C stack: the chain is dead once the stack pointer is above it */
+    struct sh_held *held; /* what edits brought, until the chain ends */
     uint32_t skip;
-    bool kept;               /* something changes the rest of the state, which is in `state` */
-    bool moved;              /* a callback pushed: `top` holds what the chain runs on, the thread's is the callback's */
+    bool kept;  /* something changes the rest of the state, which is in `state` */
+    bool moved; /* a callback pushed: `top` holds what the chain runs on, the thread's is the callback's */
     uint32_t live;
     sh_entry *top[SH_POS_COUNT];
 } sh_frame;
@@ -50,7 +50,7 @@ struct sh_thread_cold {
     bool scope_warned;
 
     sh_frame frames[SH_MAX_NESTING + 1];
-    uint64_t below_ns;        /* time spent below the running callback, while modes are timed */
+    uint64_t below_ns; /* time spent below the running callback, while modes are timed */
 
     char path[SH_NAME_PATH];
     sh_name_mark names[SH_NAME_DEPTH];

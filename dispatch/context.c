@@ -15,7 +15,8 @@ struct sh_context {
 static sh_status may_share(const sh_entry *top) {
     for (const sh_entry *e = top; e; e = e->below) {
         if ((e->flags & SH_ENTRY_CAPTURE) && !(e->mode->flags & SH_MODE_SHARED))
-            return sh_fail(SH_ERROR_MODE, "sh_context_capture: mode %s records calls and is not marked SH_MODE_SHARED",
+            return sh_fail(SH_ERROR_MODE,
+                           "sh_context_capture: mode %s records calls and is not marked SH_MODE_SHARED",
                            e->mode->name);
     }
     return SH_OK;

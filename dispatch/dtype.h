@@ -23,10 +23,10 @@ typedef enum sh_dtype {
 
 typedef enum sh_dtype_kind { SH_KIND_NONE, SH_KIND_BOOL, SH_KIND_INT, SH_KIND_FLOAT } sh_dtype_kind;
 
-SH_API size_t sh_dtype_size(sh_dtype dtype);             /* bytes of one element; 0 for none */
+SH_API size_t sh_dtype_size(sh_dtype dtype); /* bytes of one element; 0 for none */
 SH_API sh_dtype_kind sh_dtype_kind_of(sh_dtype dtype);
-SH_API const char *sh_dtype_name(sh_dtype dtype);        /* "f32", "bool" */
-SH_API const char *sh_dtype_torch_name(sh_dtype dtype);  /* "float32" */
+SH_API const char *sh_dtype_name(sh_dtype dtype);       /* "f32", "bool" */
+SH_API const char *sh_dtype_torch_name(sh_dtype dtype); /* "float32" */
 /* Reads "f32", "float32", "float", "double", "half", "long", "int", "b8", ...; SH_NO_DTYPE if unknown. */
 SH_API sh_dtype sh_dtype_parse(const char *name);
 

@@ -56,8 +56,10 @@ static void collect(sh_thread_cold *cold, void *user) {
     pins *found = user;
     const void *pinned = atomic_load(&cold->hazard);
     if (!pinned) return;
-    if (found->n < sizeof found->pinned / sizeof *found->pinned) found->pinned[found->n++] = pinned;
-    else found->overflow = true;
+    if (found->n < sizeof found->pinned / sizeof *found->pinned)
+        found->pinned[found->n++] = pinned;
+    else
+        found->overflow = true;
 }
 
 /* Frees what no thread has pinned; the rest waits for the next push or pop. */
@@ -141,10 +143,12 @@ static sh_entry *last_entry(const snapshot *s) {
 static sh_status pop_locked(const sh_mode *mode) {
     const snapshot *now = atomic_load(&sh__globals);
     sh_entry *last = now ? last_entry(now) : NULL;
-    if (!last) return sh_fail(SH_ERROR_MODE, "sh_pop_mode_global: %s is to be popped, but the stack is empty", mode->name);
+    if (!last)
+        return sh_fail(SH_ERROR_MODE, "sh_pop_mode_global: %s is to be popped, but the stack is empty",
+                       mode->name);
     if (last->mode != mode)
-        return sh_fail(SH_ERROR_MODE, "sh_pop_mode_global: %s is to be popped, but %s was pushed last", mode->name,
-                       last->mode->name);
+        return sh_fail(SH_ERROR_MODE, "sh_pop_mode_global: %s is to be popped, but %s was pushed last",
+                       mode->name, last->mode->name);
     snapshot *next = copy_current();
     if (!next) return SH_ERROR_MEMORY;
     next->top[last->position] = sh__entry_keep(last->below);

@@ -24,14 +24,16 @@ size_t sh_modes(sh_mode_info *infos, size_t capacity) {
     if (!sh__cold()) return 0;
     const bool pinned = pin(thread);
     size_t n = 0;
-    for (uint32_t p = 0; p < SH_POS_COUNT; p++) n = list_entries(sh__seen_from_here(thread, p), p & 1, infos, capacity, n);
+    for (uint32_t p = 0; p < SH_POS_COUNT; p++)
+        n = list_entries(sh__seen_from_here(thread, p), p & 1, infos, capacity, n);
     if (pinned) sh__globals_release(thread);
     return n;
 }
 
 static void describe_interest(FILE *out, const sh_mode *mode) {
     if (!mode->nfamilies) fputs("all", out);
-    for (uint32_t i = 0; i < mode->nfamilies; i++) fprintf(out, i ? ", %s" : "%s", sh_op_name(sh_op_by_id(mode->families[i])));
+    for (uint32_t i = 0; i < mode->nfamilies; i++)
+        fprintf(out, i ? ", %s" : "%s", sh_op_name(sh_op_by_id(mode->families[i])));
 }
 
 static bool describe_positions(FILE *out, const sh_thread *thread, uint32_t from, uint32_t to) {

@@ -17,7 +17,8 @@ static sh_status join(sh_call *call, const sh_tensor *t, const char *argument, c
         call->device = t->device;
         return SH_OK;
     }
-    if (call->device == SH_META || t->device == call->device || (t->device == SH_HOST && t->ndim == 0)) return SH_OK;
+    if (call->device == SH_META || t->device == call->device || (t->device == SH_HOST && t->ndim == 0))
+        return SH_OK;
     return sh_fail(SH_ERROR_DEVICE, "%s: argument %s is on %s, others are on %s", call->op->name, argument,
                    sh__device_name(t->device), sh__device_name(call->device));
 }
@@ -28,7 +29,9 @@ sh_status sh__call_scan(sh_call *call) {
     call->device = SH_HOST;
     for (uint32_t i = 0; i < call->nargs; i++) {
         const sh_value *v = &call->args[i];
-        sh_tensor *const *list = v->tag == SH_TAG_TENSOR ? &v->as.tensor : v->tag == SH_TAG_TENSORS ? v->as.tensors : NULL;
+        sh_tensor *const *list = v->tag == SH_TAG_TENSOR    ? &v->as.tensor
+                                 : v->tag == SH_TAG_TENSORS ? v->as.tensors
+                                                            : NULL;
         const uint32_t n = v->tag == SH_TAG_TENSOR ? 1 : v->count;
         for (uint32_t k = 0; list && k < n; k++) {
             if (!list[k]) continue;
@@ -67,7 +70,8 @@ static sh_status infer(const sh_call *call, sh_spec *specs) {
 }
 
 static bool same_sizes(const sh_tensor *t, const sh_spec *spec) {
-    return t->ndim == spec->ndim && memcmp(t->sizes, spec->sizes, (size_t)spec->ndim * sizeof *spec->sizes) == 0;
+    return t->ndim == spec->ndim &&
+           memcmp(t->sizes, spec->sizes, (size_t)spec->ndim * sizeof *spec->sizes) == 0;
 }
 
 static bool overlaps_an_argument(const sh_call *call) {
@@ -98,16 +102,18 @@ static sh_status check_target(const sh_call *call, const sh_spec *spec) {
         char expected[160];
         memcpy(shape.sizes, spec->sizes, sizeof spec->sizes);
         sh__tensor_print_type(&shape, expected, sizeof expected);
-        return sh_fail(SH_ERROR_SHAPE, "%s: the result is %s and does not fit %s, which is %s", sh_call_name(call), expected,
-                       call->variant == SH_INPLACE ? "self" : "out", got);
+        return sh_fail(SH_ERROR_SHAPE, "%s: the result is %s and does not fit %s, which is %s",
+                       sh_call_name(call), expected, call->variant == SH_INPLACE ? "self" : "out", got);
     }
     const bool exact = call->variant == SH_OUT && (call->op->tags & SH_OP_EXACT);
     if (exact ? spec->dtype != (sh_dtype)t->dtype : !can_cast(spec->dtype, (sh_dtype)t->dtype))
         return sh_fail(SH_ERROR_DTYPE, "%s: a result of %s can't be cast to %s of %s", sh_call_name(call),
                        sh_dtype_name(spec->dtype), call->variant == SH_INPLACE ? "self" : "out", got);
     if (overlaps_itself(t))
-        return sh_fail(SH_ERROR_OVERLAP, "%s: several elements of %s, which is %s expanded, are one in memory; write to a clone",
-                       sh_call_name(call), call->variant == SH_INPLACE ? "self" : "out", got);
+        return sh_fail(
+            SH_ERROR_OVERLAP,
+            "%s: several elements of %s, which is %s expanded, are one in memory; write to a clone",
+            sh_call_name(call), call->variant == SH_INPLACE ? "self" : "out", got);
     return SH_OK;
 }
 
@@ -117,7 +123,8 @@ static sh_status choose_way(const sh_call *call, const sh_spec *spec, bool *stra
     const bool overlaps = overlaps_an_argument(call);
     *straight = !overlaps && call->target->dtype == spec->dtype;
     if (!overlaps || !(call->op->tags & SH_OP_POINTWISE)) return SH_OK;
-    return sh_fail(SH_ERROR_OVERLAP, "%s: %s shares some of its memory with an argument, element on another element; clone it",
+    return sh_fail(SH_ERROR_OVERLAP,
+                   "%s: %s shares some of its memory with an argument, element on another element; clone it",
                    sh_call_name(call), call->variant == SH_INPLACE ? "self" : "out");
 }
 
@@ -143,7 +150,8 @@ static sh_status copy_to_target(sh_call *call) {
 }
 
 static void target_written(const sh_call *call) {
-    if (call->target->storage) atomic_fetch_add_explicit(&call->target->storage->version, 1, memory_order_relaxed);
+    if (call->target->storage)
+        atomic_fetch_add_explicit(&call->target->storage->version, 1, memory_order_relaxed);
 }
 
 /* ---- running a slot ---- */
@@ -183,8 +191,8 @@ static sh_status allocate(sh_call *call, bool *straight) {
 static sh_status complete(const sh_call *call, const sh_slot *slot) {
     for (uint32_t i = 0; i < call->nresults; i++)
         if (call->results[i].tag == SH_TAG_NONE)
-            return sh_fail(SH_ERROR_RESULT, "%s: kernel %s (%s) returned without result %u", call->op->name, slot->backend,
-                           slot->registrant, i);
+            return sh_fail(SH_ERROR_RESULT, "%s: kernel %s (%s) returned without result %u", call->op->name,
+                           slot->backend, slot->registrant, i);
     return SH_OK;
 }
 
@@ -217,7 +225,8 @@ static sh_status run_hidden(sh_call *call, const sh_slot *slot) {
     thread->state.switches |= SH_OFF_OVERRIDES;
     sh_status status = sh__run_slot(call, slot);
     if (thread->state.balance != state.balance && status >= 0)
-        status = sh_fail(SH_ERROR_MODE, "kernel %s of %s left a mode, scope or switch open", slot->registrant, call->op->name);
+        status = sh_fail(SH_ERROR_MODE, "kernel %s of %s left a mode, scope or switch open", slot->registrant,
+                         call->op->name);
     thread->state = state;
     sh__scope_release(mark, call->results, status >= 0 ? call->nresults : 0);
     return status;
@@ -246,7 +255,8 @@ sh_status sh__run_kernel(sh_call *call) {
     if (SH_UNLIKELY(!call->scanned)) SH_TRY(sh__call_scan(call));
     const sh_slot *slot = sh__slot_find(call);
     if (SH_UNLIKELY(!slot)) return sh__error_ensure(SH_ERROR_KERNEL);
-    if (SH_LIKELY(slot->form == SH_FORM_OUT && call->nresults == 1 && !call->target)) return run_plain(call, slot);
+    if (SH_LIKELY(slot->form == SH_FORM_OUT && call->nresults == 1 && !call->target))
+        return run_plain(call, slot);
     return slot->leaf ? sh__run_slot(call, slot) : run_hidden(call, slot);
 }
 

@@ -28,7 +28,9 @@ static void *checked(void *block, size_t size) {
 
 void *sh__alloc(size_t size) { return checked(fault() ? NULL : malloc(size ? size : 1), size); }
 
-void *sh__calloc(size_t n, size_t size) { return checked(fault() ? NULL : calloc(n ? n : 1, size ? size : 1), n * size); }
+void *sh__calloc(size_t n, size_t size) {
+    return checked(fault() ? NULL : calloc(n ? n : 1, size ? size : 1), n * size);
+}
 
 void *sh__realloc(void *block, size_t size) {
     return checked(fault() ? NULL : realloc(block, size ? size : 1), size);
@@ -77,7 +79,8 @@ void *sh__block_alloc(size_t size, size_t *capacity) {
 /* The oldest blocks make room. */
 static void evict(sh_thread_cold *cold, size_t wanted) {
     uint32_t n = 0;
-    while (n < cold->nblocks && (cold->cached + wanted > cold->cache_limit || cold->nblocks - n == SH_CACHED_BLOCKS)) {
+    while (n < cold->nblocks &&
+           (cold->cached + wanted > cold->cache_limit || cold->nblocks - n == SH_CACHED_BLOCKS)) {
         cold->cached -= cold->blocks[n].capacity;
         free(cold->blocks[n++].block);
     }

@@ -11,9 +11,9 @@
 SH_BEGIN_DECLS
 
 typedef struct sh_memory_stats {
-    int64_t live_tensors;  /* tensor records in use, all threads */
-    int64_t live_bytes;    /* bytes in storages that the library allocated, all threads */
-    int64_t cached_bytes;  /* bytes kept by this thread's caches */
+    int64_t live_tensors; /* tensor records in use, all threads */
+    int64_t live_bytes;   /* bytes in storages that the library allocated, all threads */
+    int64_t cached_bytes; /* bytes kept by this thread's caches */
 } sh_memory_stats;
 
 SH_API sh_memory_stats sh_memory_stats_get(void);

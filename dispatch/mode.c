@@ -8,7 +8,9 @@
 
 static atomic_uint_fast64_t last_serial;
 
-static void want(sh_mode *mode, uint32_t family) { mode->wants[family / 64 % SH_FAMILY_WORDS] |= (uint64_t)1 << family % 64; }
+static void want(sh_mode *mode, uint32_t family) {
+    mode->wants[family / 64 % SH_FAMILY_WORDS] |= (uint64_t)1 << family % 64;
+}
 
 static sh_status set_interest(sh_mode *mode, const char *const *ops) {
     if (!ops) {
@@ -33,7 +35,8 @@ static uint32_t entry_flags(const sh_mode_options *options) {
     if (options->flags & SH_MODE_COUNTS_CALLS) flags |= SH_ENTRY_COUNTS;
     if (options->flags & SH_MODE_CAPTURES) flags |= SH_ENTRY_CAPTURE;
     if (options->kind == SH_MODE_WATCHING) flags |= SH_ENTRY_WATCHING;
-    if (options->level == SH_LEVEL_DISPATCH && !(options->flags & SH_MODE_KEEPS_COMPOSITES)) flags |= SH_ENTRY_SPLITS;
+    if (options->level == SH_LEVEL_DISPATCH && !(options->flags & SH_MODE_KEEPS_COMPOSITES))
+        flags |= SH_ENTRY_SPLITS;
     return flags;
 }
 
@@ -85,5 +88,9 @@ sh_mode_kind sh_mode_kind_of(const sh_mode *mode) { return mode->kind; }
 sh_level sh_mode_level(const sh_mode *mode) { return mode->level; }
 void sh_mode_touch(sh_mode *mode) { atomic_fetch_add(&mode->version, 1); }
 uint64_t sh_mode_version(const sh_mode *mode) { return atomic_load(&mode->version); }
-uint64_t sh_mode_calls(const sh_mode *mode) { return atomic_load_explicit(&mode->calls, memory_order_relaxed); }
-uint64_t sh_mode_own_ns(const sh_mode *mode) { return atomic_load_explicit(&mode->own_ns, memory_order_relaxed); }
+uint64_t sh_mode_calls(const sh_mode *mode) {
+    return atomic_load_explicit(&mode->calls, memory_order_relaxed);
+}
+uint64_t sh_mode_own_ns(const sh_mode *mode) {
+    return atomic_load_explicit(&mode->own_ns, memory_order_relaxed);
+}

@@ -33,24 +33,25 @@ typedef enum sh_mode_kind {
 } sh_mode_kind;
 
 enum {
-    SH_MODE_COUNTS_CALLS = 1,      /* keep sh_call_number */
-    SH_MODE_KEEPS_COMPOSITES = 2,  /* a dispatch-level mode that does not ask for composites to be split */
-    SH_MODE_FIRST = 4,             /* runs before every other mode, whatever the push order */
-    SH_MODE_LAST = 8,              /* runs after every other mode of its level */
-    SH_MODE_CAPTURES = 32,         /* records calls: does not see ops issued inside a watching mode's callback */
-    SH_MODE_SHARED = 16            /* may enter other threads in a captured context */
+    SH_MODE_COUNTS_CALLS = 1,     /* keep sh_call_number */
+    SH_MODE_KEEPS_COMPOSITES = 2, /* a dispatch-level mode that does not ask for composites to be split */
+    SH_MODE_FIRST = 4,            /* runs before every other mode, whatever the push order */
+    SH_MODE_LAST = 8,             /* runs after every other mode of its level */
+    SH_MODE_CAPTURES = 32, /* records calls: does not see ops issued inside a watching mode's callback */
+    SH_MODE_SHARED = 16    /* may enter other threads in a captured context */
 };
 
 typedef struct sh_mode_options {
-    const char *name;         /* shown in reports and errors; default "mode" */
+    const char *name; /* shown in reports and errors; default "mode" */
     sh_level level;
     sh_mode_kind kind;
-    uint32_t flags;           /* SH_MODE_... */
-    const char *const *ops;   /* the families it wants, by name (defined or not yet), NULL-terminated; NULL = all */
-    void *user;               /* sh_mode_user */
-    void (*destroy)(void *user); /* runs when the last reference ends; optional */
-    sh_status (*pushed)(sh_mode *mode, bool global);  /* may refuse; optional */
-    void (*popped)(sh_mode *mode, bool global);       /* optional */
+    uint32_t flags; /* SH_MODE_... */
+    const char *const
+        *ops;   /* the families it wants, by name (defined or not yet), NULL-terminated; NULL = all */
+    void *user; /* sh_mode_user */
+    void (*destroy)(void *user);                     /* runs when the last reference ends; optional */
+    sh_status (*pushed)(sh_mode *mode, bool global); /* may refuse; optional */
+    void (*popped)(sh_mode *mode, bool global);      /* optional */
 } sh_mode_options;
 
 /* A new mode; the caller owns one reference (sh_mode_release). options may be NULL. */
@@ -82,7 +83,7 @@ SH_API sh_status sh_pop_mode_global(sh_mode *mode);
 SH_API void sh_mode_pop_all_global(void);
 
 typedef struct sh_mode_info {
-    sh_mode *mode;  /* borrowed */
+    sh_mode *mode; /* borrowed */
     bool global;
     size_t position; /* 0 is the first pushed of its stack */
 } sh_mode_info;
@@ -105,7 +106,7 @@ SH_API void sh_mode_leave(sh_mode_guard *guard);
 #define SH_WITH_MODE(m) SH__BLOCK(sh_mode_guard, SH__UNIQUE(sh__guard), sh_mode_leave, SH__MODE_ENTER(m))
 /* To the end of the block it stands in; for use inside loops. */
 #define SH_MODE_HERE(m) SH__HERE(sh_mode_guard, SH__UNIQUE(sh__guard), sh_mode_leave, SH__MODE_ENTER(m))
-#define SH__MODE_ENTER(m) _Generic((m), sh_mode *: sh__mode_enter, default: sh__mode_enter_callback)(m)
+#define SH__MODE_ENTER(m) _Generic((m), sh_mode * : sh__mode_enter, default : sh__mode_enter_callback)(m)
 #endif
 
 /* ---- switches (M11) ---- nested, restored in order */
@@ -140,8 +141,8 @@ typedef struct sh_override_kind sh_override_kind;
 /* SH_PASS declines; SH_OK answers. Runs below all function-level modes with overrides off. */
 typedef sh_status (*sh_override)(const sh_override_kind *kind, sh_call *call, void *user);
 /* `base` may be NULL. Kinds are never freed before process end (sh_override_kind_free ends one that no tensor carries). */
-SH_API sh_override_kind *sh_override_kind_new(const char *name, sh_override callback, const sh_override_kind *base,
-                                              void *user);
+SH_API sh_override_kind *sh_override_kind_new(const char *name, sh_override callback,
+                                              const sh_override_kind *base, void *user);
 SH_API void sh_override_kind_free(sh_override_kind *kind);
 SH_API const char *sh_override_kind_name(const sh_override_kind *kind);
 SH_API sh_status sh_tensor_set_override(sh_tensor *t, const sh_override_kind *kind); /* NULL takes it off */

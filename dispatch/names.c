@@ -13,7 +13,8 @@ sh_status sh_name_push(const char *name) {
     const uint32_t length = sh__thread.state.names ? cold->names[sh__thread.state.names - 1].length : 0;
     const size_t more = strlen(name) + (length != 0);
     if (sh__thread.state.names == SH_NAME_DEPTH || length + more >= SH_NAME_PATH)
-        return sh_fail(SH_ERROR_NESTING, "sh_name_push: %s is named scope number %u, path %s", name, sh__thread.state.names + 1, cold->path);
+        return sh_fail(SH_ERROR_NESTING, "sh_name_push: %s is named scope number %u, path %s", name,
+                       sh__thread.state.names + 1, cold->path);
     snprintf(cold->path + length, SH_NAME_PATH - length, length ? ".%s" : "%s", name);
     sh__state_changes(&sh__thread);
     cold->names[sh__thread.state.names++].length = length + (uint32_t)more;
@@ -21,7 +22,9 @@ sh_status sh_name_push(const char *name) {
     return SH_OK;
 }
 
-void sh__names_truncate(sh_thread_cold *cold, uint32_t names) { cold->path[names ? cold->names[names - 1].length : 0] = 0; }
+void sh__names_truncate(sh_thread_cold *cold, uint32_t names) {
+    cold->path[names ? cold->names[names - 1].length : 0] = 0;
+}
 
 void sh_name_pop(void) {
     sh_thread *thread = &sh__thread;

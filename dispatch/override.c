@@ -14,7 +14,8 @@ struct sh_override_kind {
     char name[64];
 };
 
-sh_override_kind *sh_override_kind_new(const char *name, sh_override callback, const sh_override_kind *base, void *user) {
+sh_override_kind *sh_override_kind_new(const char *name, sh_override callback, const sh_override_kind *base,
+                                       void *user) {
     if (sh__error_pending()) return NULL;
     if (!name || !callback) {
         sh_fail(SH_ERROR_NULL, "sh_override_kind_new: %s is NULL", name ? "callback" : "name");
@@ -69,12 +70,15 @@ static size_t collect(const sh_call *call, const sh_override_kind **kinds) {
     size_t n = 0;
     for (uint32_t i = 0; i < call->nargs; i++) {
         const sh_value v = call->args[i];
-        sh_tensor *const *list = v.tag == SH_TAG_TENSOR ? &v.as.tensor : v.tag == SH_TAG_TENSORS ? v.as.tensors : NULL;
+        sh_tensor *const *list = v.tag == SH_TAG_TENSOR    ? &v.as.tensor
+                                 : v.tag == SH_TAG_TENSORS ? v.as.tensors
+                                                           : NULL;
         const size_t count = v.tag == SH_TAG_TENSOR ? 1 : v.tag == SH_TAG_TENSORS ? v.count : 0;
         for (size_t k = 0; k < count; k++)
             if (list[k] && (list[k]->flags & SH_TENSOR_OVERRIDE)) n = insert(kinds, n, list[k]->u.override);
     }
-    if (call->target && (call->target->flags & SH_TENSOR_OVERRIDE)) n = insert(kinds, n, call->target->u.override);
+    if (call->target && (call->target->flags & SH_TENSOR_OVERRIDE))
+        n = insert(kinds, n, call->target->u.override);
     return n;
 }
 
@@ -94,7 +98,8 @@ static sh_status ask(sh_call *call, const sh_override_kind *kind) {
     if (status >= 0 && thread->state.balance != state.balance)
         status = sh_fail(SH_ERROR_MODE, "override %s left a mode, scope or switch open", kind->name);
     if (status == SH_OK && call->results[0].tag == SH_TAG_NONE)
-        status = sh_fail(SH_ERROR_RESULT, "override %s returned SH_OK for %s without a result", kind->name, call->op->name);
+        status = sh_fail(SH_ERROR_RESULT, "override %s returned SH_OK for %s without a result", kind->name,
+                         call->op->name);
     thread->state = state;
     call->has_result = status == SH_OK;
     sh__scope_release(mark, call->results, call->has_result ? call->nresults : 0);

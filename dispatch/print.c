@@ -24,9 +24,12 @@ SH_PRINTF(2, 3) static void put(sink *out, const char *format, ...) {
 
 static void put_tensor(sink *out, const sh_tensor *t) {
     char type[160];
-    if (!t) put(out, "None");
-    else if ((t->flags & SH_TENSOR_WRAPPED) && t->dtype == SH_F64) put(out, "%.9g", sh_item(t));
-    else if (t->flags & SH_TENSOR_WRAPPED) put(out, "%" PRId64, sh_item_int(t));
+    if (!t)
+        put(out, "None");
+    else if ((t->flags & SH_TENSOR_WRAPPED) && t->dtype == SH_F64)
+        put(out, "%.9g", sh_item(t));
+    else if (t->flags & SH_TENSOR_WRAPPED)
+        put(out, "%" PRId64, sh_item_int(t));
     else {
         sh__tensor_print_type(t, type, sizeof type);
         put(out, "%s", type);

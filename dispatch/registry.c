@@ -17,7 +17,9 @@ static sh_registration **chunks[CHUNKS]; /* registrations by index */
 static uint32_t registration_count;
 static sh_registration *fallbacks[SH_MAX_BACKENDS];
 
-static sh_registration *at(uint32_t index) { return index < registration_count ? chunks[index / CHUNK][index % CHUNK] : NULL; }
+static sh_registration *at(uint32_t index) {
+    return index < registration_count ? chunks[index / CHUNK][index % CHUNK] : NULL;
+}
 
 static sh_status enter(sh_registration *r) {
     const uint32_t chunk = registration_count / CHUNK;
@@ -30,7 +32,9 @@ static sh_status enter(sh_registration *r) {
     return SH_OK;
 }
 
-static sh_registration **column_of(sh_op *op, uint32_t column) { return op ? &op->columns[column] : &fallbacks[column]; }
+static sh_registration **column_of(sh_op *op, uint32_t column) {
+    return op ? &op->columns[column] : &fallbacks[column];
+}
 
 static sh_registration *newest_live(sh_registration *r) {
     while (r && !r->live) r = r->older;
@@ -52,7 +56,10 @@ void sh__register_builtin(sh_op *op, const sh_builtin_kernel *kernel) {
     sh_registration *r = calloc(1, sizeof *r);
     if (!r || enter(r) < 0) return;
     const bool composite = kernel->column == SH_COLUMN_COMPOSITE;
-    r->slot = (sh_slot){.typed = kernel->kernel, .form = (uint8_t)kernel->form, .leaf = !composite, .registrant = "built-in",
+    r->slot = (sh_slot){.typed = kernel->kernel,
+                        .form = (uint8_t)kernel->form,
+                        .leaf = !composite,
+                        .registrant = "built-in",
                         .composite = composite && (op->tags & SH_OP_COMPOSITE),
                         .backend = composite ? SH_COMPOSITE : sh_backend_name(kernel->column)};
     if (composite && !(op->tags & SH_OP_COMPOSITE)) r->slot.leaf = 1;
@@ -61,7 +68,8 @@ void sh__register_builtin(sh_op *op, const sh_builtin_kernel *kernel) {
 
 /* ---- resolving (D2, D4) ---- */
 
-static const sh_slot infer_slot = {.form = SH_FORM_INFER_ONLY, .leaf = 1, .registrant = "built-in", .backend = "meta"};
+static const sh_slot infer_slot = {
+    .form = SH_FORM_INFER_ONLY, .leaf = 1, .registrant = "built-in", .backend = "meta"};
 
 static const sh_slot *resolve_one(const sh_op *op, uint32_t backend, bool *passed_on) {
     const sh_registration *r = newest_live(op->columns[backend]);
@@ -85,14 +93,16 @@ const sh_slot *sh__slot_resolve(const sh_op *op, uint32_t backend) {
 }
 
 static const sh_slot *ruled_slot(void) {
-    static const sh_slot slot = {.ruled = 1, .form = SH_FORM_BOXED, .registrant = "rules", .backend = "rules"};
+    static const sh_slot slot = {
+        .ruled = 1, .form = SH_FORM_BOXED, .registrant = "rules", .backend = "rules"};
     return &slot;
 }
 
 void sh__slots_publish(sh_op *op) {
     const bool ruled = sh__rules_touch(op);
     for (uint32_t b = 0; b < sh_backend_count(); b++)
-        atomic_store_explicit(&op->slots[b], ruled ? ruled_slot() : sh__slot_resolve(op, b), memory_order_release);
+        atomic_store_explicit(&op->slots[b], ruled ? ruled_slot() : sh__slot_resolve(op, b),
+                              memory_order_release);
 }
 
 void sh__slots_publish_all(void) {
@@ -103,10 +113,12 @@ void sh__slots_publish_all(void) {
 static sh_status check_op(const sh_op *op) {
     const bool ruled = sh__rules_touch(op);
     for (uint32_t b = 0; b < sh_backend_count(); b++) {
-        const sh_slot *live = atomic_load(&op->slots[b]), *expected = ruled ? ruled_slot() : sh__slot_resolve(op, b);
+        const sh_slot *live = atomic_load(&op->slots[b]),
+                      *expected = ruled ? ruled_slot() : sh__slot_resolve(op, b);
         if (live != expected)
-            return sh_fail(SH_ERROR_KERNEL, "the slot of %s for %s is %s, the registrations say %s", op->name, sh_backend_name(b),
-                           live ? live->registrant : "empty", expected ? expected->registrant : "empty");
+            return sh_fail(SH_ERROR_KERNEL, "the slot of %s for %s is %s, the registrations say %s", op->name,
+                           sh_backend_name(b), live ? live->registrant : "empty",
+                           expected ? expected->registrant : "empty");
     }
     return SH_OK;
 }
@@ -135,17 +147,19 @@ static sh_status column_index(const char *backend, uint32_t *column) {
 static void note_replaced(const sh_registration *r, const char *backend) {
     const sh_registration *before = newest_live(r->older);
     if (before)
-        sh_warn("kernel of %s for %s: %s replaces %s", r->op ? r->op->name : "all ops", backend, r->slot.registrant,
-                before->slot.registrant);
+        sh_warn("kernel of %s for %s: %s replaces %s", r->op ? r->op->name : "all ops", backend,
+                r->slot.registrant, before->slot.registrant);
 }
 
 static void publish_for(sh_op *op) {
-    if (op) sh__slots_publish(op);
-    else sh__slots_publish_all();
+    if (op)
+        sh__slots_publish(op);
+    else
+        sh__slots_publish_all();
 }
 
-static sh_status do_register(const char *name, const char *backend, sh_boxed boxed, void *user, const char *registrant,
-                             bool fallthrough, sh_kernel *kernel) {
+static sh_status do_register(const char *name, const char *backend, sh_boxed boxed, void *user,
+                             const char *registrant, bool fallthrough, sh_kernel *kernel) {
     uint32_t column = 0;
     if (sh__error_pending()) return sh_error()->code;
     SH_TRY(column_index(backend, &column));
@@ -158,7 +172,11 @@ static sh_status do_register(const char *name, const char *backend, sh_boxed box
         return SH_ERROR_MEMORY;
     }
     r->fallthrough = fallthrough;
-    r->slot = (sh_slot){.boxed = boxed, .user = user, .form = SH_FORM_BOXED, .registrant = who, .composite = column == SH_COLUMN_COMPOSITE,
+    r->slot = (sh_slot){.boxed = boxed,
+                        .user = user,
+                        .form = SH_FORM_BOXED,
+                        .registrant = who,
+                        .composite = column == SH_COLUMN_COMPOSITE,
                         .backend = column == SH_COLUMN_COMPOSITE ? SH_COMPOSITE : sh_backend_name(column)};
     sh__table_lock();
     const sh_status status = enter(r);
@@ -178,17 +196,20 @@ static sh_status do_register(const char *name, const char *backend, sh_boxed box
     return status;
 }
 
-sh_status sh_kernel_register(const char *name, const char *backend, sh_boxed boxed, void *user, const char *registrant,
-                             sh_kernel *kernel) {
-    if (!name || !boxed) return sh_fail(SH_ERROR_NULL, "sh_kernel_register: %s is NULL", name ? "the kernel" : "name");
+sh_status sh_kernel_register(const char *name, const char *backend, sh_boxed boxed, void *user,
+                             const char *registrant, sh_kernel *kernel) {
+    if (!name || !boxed)
+        return sh_fail(SH_ERROR_NULL, "sh_kernel_register: %s is NULL", name ? "the kernel" : "name");
     return do_register(name, backend, boxed, user, registrant, false, kernel);
 }
 
-sh_status sh_kernel_fallthrough(const char *name, const char *backend, const char *registrant, sh_kernel *kernel) {
+sh_status sh_kernel_fallthrough(const char *name, const char *backend, const char *registrant,
+                                sh_kernel *kernel) {
     return do_register(name, backend, NULL, NULL, registrant, true, kernel);
 }
 
-sh_status sh_backend_fallback(const char *backend, sh_boxed boxed, void *user, const char *registrant, sh_kernel *kernel) {
+sh_status sh_backend_fallback(const char *backend, sh_boxed boxed, void *user, const char *registrant,
+                              sh_kernel *kernel) {
     if (!boxed) return sh_fail(SH_ERROR_NULL, "sh_backend_fallback: the kernel is NULL");
     if (backend && strcmp(backend, SH_COMPOSITE) == 0)
         return sh_fail(SH_ERROR_KERNEL, "sh_backend_fallback: composite is no backend");
@@ -228,7 +249,8 @@ const sh_slot *sh__kernel_slot(sh_kernel kernel, const sh_op *op) {
 
 static void missing(const sh_op *op, const char *backend) {
     char *known = sh_op_describe(op);
-    sh_fail(SH_ERROR_KERNEL, "%s: no kernel for backend %s; registered: %s", op->name, backend, known ? known : "?");
+    sh_fail(SH_ERROR_KERNEL, "%s: no kernel for backend %s; registered: %s", op->name, backend,
+            known ? known : "?");
     free(known);
 }
 
@@ -263,7 +285,8 @@ const sh_slot *sh__composite_slot(const sh_op *op) {
 static void describe_column(FILE *out, sh_registration *head, const char *backend, bool *any) {
     const sh_registration *r = newest_live(head);
     if (!r) return;
-    fprintf(out, "%s%s: %s%s", *any ? ", " : "", backend, r->slot.registrant, r->fallthrough ? " (fallthrough)" : "");
+    fprintf(out, "%s%s: %s%s", *any ? ", " : "", backend, r->slot.registrant,
+            r->fallthrough ? " (fallthrough)" : "");
     *any = true;
 }
 
@@ -274,7 +297,8 @@ char *sh_op_describe(const sh_op *op) {
     if (!out) return NULL;
     bool any = false;
     sh__table_lock();
-    for (uint32_t b = 0; b < sh_backend_count(); b++) describe_column(out, op->columns[b], sh_backend_name(b), &any);
+    for (uint32_t b = 0; b < sh_backend_count(); b++)
+        describe_column(out, op->columns[b], sh_backend_name(b), &any);
     describe_column(out, op->columns[SH_COLUMN_COMPOSITE], SH_COMPOSITE, &any);
     for (uint32_t b = 0; b < sh_backend_count(); b++)
         if (fallbacks[b]) {

@@ -39,11 +39,15 @@ static const sh_tensor *first_tensor(const sh_call *call, int64_t *largest) {
     return n ? tensors[0] : NULL;
 }
 
-static bool in_range(int64_t value, int64_t low, int64_t high) { return (!low || value >= low) && (!high || value <= high); }
+static bool in_range(int64_t value, int64_t low, int64_t high) {
+    return (!low || value >= low) && (!high || value <= high);
+}
 
 static bool matches(rule *r, const sh_call *call, int device) {
-    if (!atomic_load_explicit(&r->live, memory_order_relaxed) || (int)sh_backend_device(r->backend) != device) return false;
-    if (!sh_filter_match(r->ops, call->op->name) || !sh_filter_match(r->scopes, sh_scope_path())) return false;
+    if (!atomic_load_explicit(&r->live, memory_order_relaxed) || (int)sh_backend_device(r->backend) != device)
+        return false;
+    if (!sh_filter_match(r->ops, call->op->name) || !sh_filter_match(r->scopes, sh_scope_path()))
+        return false;
     int64_t largest;
     const sh_tensor *first = first_tensor(call, &largest);
     if (r->rule.dtype && (!first || first->dtype != r->rule.dtype)) return false;
@@ -68,7 +72,9 @@ static void free_rule(rule *r) {
 
 static sh_status make_rule(const sh_rule *given, rule **made) {
     const int backend = sh_backend_find(given->backend);
-    if (backend < 0) return sh_fail(SH_ERROR_VALUE, "sh_rule_add: there is no backend %s", given->backend ? given->backend : "NULL");
+    if (backend < 0)
+        return sh_fail(SH_ERROR_VALUE, "sh_rule_add: there is no backend %s",
+                       given->backend ? given->backend : "NULL");
     rule *r = sh__calloc(1, sizeof *r);
     if (!r) return SH_ERROR_MEMORY;
     r->rule = *given;
@@ -114,5 +120,7 @@ sh_status sh_rule_remove(sh_rule_handle handle) {
         sh__slots_publish_all();
     }
     sh__table_unlock();
-    return alive ? SH_OK : sh_fail(SH_ERROR_HANDLE, "rule handle %u is not valid: it was removed or never made", handle.index);
+    return alive ? SH_OK
+                 : sh_fail(SH_ERROR_HANDLE, "rule handle %u is not valid: it was removed or never made",
+                           handle.index);
 }

@@ -11,8 +11,10 @@
 #include "dispatch/chain.h"
 
 static void item_release(uintptr_t item) {
-    if (item & 1) sh__list_release((sh_list *)(item - 1));
-    else sh__release((sh_tensor *)item);
+    if (item & 1)
+        sh__list_release((sh_list *)(item - 1));
+    else
+        sh__release((sh_tensor *)item);
 }
 
 static void warn_if_large(sh_thread *thread, sh_thread_cold *cold) {
@@ -22,7 +24,8 @@ static void warn_if_large(sh_thread *thread, sh_thread_cold *cold) {
     if (cold->scope_file)
         sh_warn("the scope opened at %s:%u holds %zu results: put a scope inside the loop", cold->scope_file,
                 cold->scope_line, held);
-    else sh_warn("the thread's base scope holds %zu results: put a scope inside the loop", held);
+    else
+        sh_warn("the thread's base scope holds %zu results: put a scope inside the loop", held);
 }
 
 /* Makes room for one more item. The capacity is kept at or below the next point where a warning may be due. */
@@ -74,13 +77,16 @@ sh_tensor *sh_list_at(const sh_list *list, size_t i) {
     return NULL;
 }
 
-sh_tensors sh_list_view(const sh_list *list) { return (sh_tensors){list ? list->at : NULL, sh_list_size(list)}; }
+sh_tensors sh_list_view(const sh_list *list) {
+    return (sh_tensors){list ? list->at : NULL, sh_list_size(list)};
+}
 
 /* Which of the kept values this item is, or -1. */
 static int kept_index(uintptr_t item, const sh_value *kept, uint32_t nkept) {
     for (uint32_t i = 0; i < nkept; i++)
-        if (kept[i].tag == SH_TAG_TENSORS ? item == ((uintptr_t)sh__list_of(kept[i]) | 1)
-                                          : kept[i].tag == SH_TAG_TENSOR && item == (uintptr_t)kept[i].as.tensor)
+        if (kept[i].tag == SH_TAG_TENSORS
+                ? item == ((uintptr_t)sh__list_of(kept[i]) | 1)
+                : kept[i].tag == SH_TAG_TENSOR && item == (uintptr_t)kept[i].as.tensor)
             return (int)i;
     return -1;
 }
@@ -96,11 +102,15 @@ static void release_all(uint32_t mark) {
     const uint32_t end = thread->nitems;
     for (uint32_t i = mark; i < end; i++) {
         const uintptr_t item = thread->items[i];
-        if (SH_UNLIKELY(item & 1)) sh__list_release((sh_list *)(item - 1));
-        else sh__release((sh_tensor *)item);
+        if (SH_UNLIKELY(item & 1))
+            sh__list_release((sh_list *)(item - 1));
+        else
+            sh__release((sh_tensor *)item);
     }
-    if (SH_UNLIKELY(thread->nitems != end)) close_gap(thread, mark, end);
-    else thread->nitems = mark;
+    if (SH_UNLIKELY(thread->nitems != end))
+        close_gap(thread, mark, end);
+    else
+        thread->nitems = mark;
 }
 
 void sh__scope_release(uint32_t mark, const sh_value *kept, uint32_t nkept) {
@@ -159,7 +169,9 @@ void sh_scope_end(sh_scope *scope) {
     cold->scope_line = scope->outer_line;
 }
 
-void sh_scope_clear(void) { sh__scope_release(sh__thread.state.scope_mark + sh__thread.state.scope_escaped, NULL, 0); }
+void sh_scope_clear(void) {
+    sh__scope_release(sh__thread.state.scope_mark + sh__thread.state.scope_escaped, NULL, 0);
+}
 
 void sh_scope_set_limit(size_t results) {
     sh_thread_cold *cold = sh__cold();

@@ -46,7 +46,8 @@ SH_API size_t sh_scope_held(void);
 /* SH_SCOPE { ... }: leaves rightly on break, continue, return and goto. break and continue leave only
  * the block: inside loops where that hurts use SH_SCOPE_HERE, which lasts to the end of the block it stands in. */
 #define SH_SCOPE SH__BLOCK(sh_scope, SH__UNIQUE(sh__scope), sh_scope_end, sh_scope_begin(__FILE__, __LINE__))
-#define SH_SCOPE_HERE SH__HERE(sh_scope, SH__UNIQUE(sh__scope), sh_scope_end, sh_scope_begin(__FILE__, __LINE__))
+#define SH_SCOPE_HERE \
+    SH__HERE(sh_scope, SH__UNIQUE(sh__scope), sh_scope_end, sh_scope_begin(__FILE__, __LINE__))
 
 SH_END_DECLS
 

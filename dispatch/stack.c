@@ -13,7 +13,8 @@
 static void add_composites(uint64_t *wants) {
     for (uint32_t id = 0; id < sh_op_count(); id++) {
         const sh_op *op = sh__op_at(id);
-        if (op->tags & SH_OP_COMPOSITE) wants[op->family / 64 % SH_FAMILY_WORDS] |= (uint64_t)1 << op->family % 64;
+        if (op->tags & SH_OP_COMPOSITE)
+            wants[op->family / 64 % SH_FAMILY_WORDS] |= (uint64_t)1 << op->family % 64;
     }
 }
 
@@ -60,7 +61,8 @@ void sh__wants_update(sh_thread *thread) {
     if (thread->depth) return;
     memset(thread->wants, 0, sizeof thread->wants);
     for (int p = 0; p < SH_POS_COUNT; p += 2)
-        for (int i = 0; thread->top[p] && i < SH_FAMILY_WORDS; i++) thread->wants[i] |= thread->top[p]->all[i];
+        for (int i = 0; thread->top[p] && i < SH_FAMILY_WORDS; i++)
+            thread->wants[i] |= thread->top[p]->all[i];
 }
 
 /* ---- push and pop ---- */
@@ -131,11 +133,14 @@ sh_status sh_pop_mode(sh_mode *mode) {
     if (thread->depth) sh__recover(thread, (uintptr_t)__builtin_frame_address(0));
     sh_entry *last = last_pushed(thread);
     if (!mode) return sh_fail(SH_ERROR_NULL, "sh_pop_mode: mode is NULL");
-    if (!last) return sh_fail(SH_ERROR_MODE, "sh_pop_mode: %s is to be popped, but the stack is empty", mode->name);
+    if (!last)
+        return sh_fail(SH_ERROR_MODE, "sh_pop_mode: %s is to be popped, but the stack is empty", mode->name);
     if (last->sequence <= thread->state.floor)
-        return sh_fail(SH_ERROR_MODE, "sh_pop_mode: a callback can't pop %s, which was pushed outside it", mode->name);
+        return sh_fail(SH_ERROR_MODE, "sh_pop_mode: a callback can't pop %s, which was pushed outside it",
+                       mode->name);
     if (last->mode != mode)
-        return sh_fail(SH_ERROR_MODE, "sh_pop_mode: %s is to be popped, but %s was pushed last", mode->name, last->mode->name);
+        return sh_fail(SH_ERROR_MODE, "sh_pop_mode: %s is to be popped, but %s was pushed last", mode->name,
+                       last->mode->name);
     if (thread->depth) sh__stack_move(thread);
     drop(thread, last);
     return SH_OK;

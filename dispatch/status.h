@@ -52,10 +52,10 @@ SH_API const char *sh_status_name(sh_status status);
 SH_API sh_status sh_fail(sh_status code, const char *format, ...) SH_PRINTF(2, 3);
 
 /* Returns from the calling function when `expression` is negative. */
-#define SH_TRY(expression)                                                                         \
-    do {                                                                                           \
-        const sh_status sh__status = (expression);                                                 \
-        if (SH_UNLIKELY(sh__status < 0)) return sh__status;                                        \
+#define SH_TRY(expression)                                  \
+    do {                                                    \
+        const sh_status sh__status = (expression);          \
+        if (SH_UNLIKELY(sh__status < 0)) return sh__status; \
     } while (0)
 
 /* Warnings: one line each. The default sink writes "shunt: LINE\n" to stderr; NULL restores it.

@@ -80,8 +80,8 @@ static sh_storage *small_storage(sh_thread *thread, uint32_t kind) {
 sh_storage *sh__storage_alloc(size_t size) {
     sh_thread *thread = &sh__thread;
     const uint32_t kind = class_of(size);
-    sh_storage *storage =
-        kind < SH_SMALL_CLASSES ? small_storage(thread, kind) : block_storage(size + sizeof *storage, SH_STORAGE_LARGE);
+    sh_storage *storage = kind < SH_SMALL_CLASSES ? small_storage(thread, kind)
+                                                  : block_storage(size + sizeof *storage, SH_STORAGE_LARGE);
     if (!storage) return NULL;
     sh__count(&thread->live_bytes, (int64_t)size);
     atomic_store_explicit(&storage->refs, 1, memory_order_relaxed);

@@ -19,7 +19,8 @@ typedef struct swap {
 static bool fits(const sh_param *from, const sh_param *to, const sh_value *value) {
     if (value->tag == SH_TAG_NONE) return to->optional;
     if (from->type == to->type) return true;
-    const bool numbers = from->type == SH_TYPE_SCALAR || from->type == SH_TYPE_INT || from->type == SH_TYPE_FLOAT;
+    const bool numbers =
+        from->type == SH_TYPE_SCALAR || from->type == SH_TYPE_INT || from->type == SH_TYPE_FLOAT;
     return numbers && to->type == SH_TYPE_SCALAR;
 }
 
@@ -33,7 +34,8 @@ static void place_by_name(swap *s) {
     for (uint32_t i = 0; i < s->schema->nparams; i++) {
         const int from = sh_schema_find(s->call->schema, s->schema->params[i].name);
         if (from < 0 || (uint32_t)from >= s->call->nargs) continue;
-        if (fits(&s->call->schema->params[from], &s->schema->params[i], &s->call->args[from])) place(s, (uint32_t)from, i);
+        if (fits(&s->call->schema->params[from], &s->schema->params[i], &s->call->args[from]))
+            place(s, (uint32_t)from, i);
     }
 }
 
@@ -43,9 +45,11 @@ static void place_by_position(swap *s) {
     uint32_t from = 0;
     for (uint32_t i = 0; i < s->schema->nparams; i++) {
         if (s->set >> i & 1 || !is_required(&s->schema->params[i])) continue;
-        while (from < s->call->nargs && (s->used >> from & 1 || !is_required(&s->call->schema->params[from]))) from++;
+        while (from < s->call->nargs && (s->used >> from & 1 || !is_required(&s->call->schema->params[from])))
+            from++;
         if (from == s->call->nargs) return;
-        if (fits(&s->call->schema->params[from], &s->schema->params[i], &s->call->args[from])) place(s, from++, i);
+        if (fits(&s->call->schema->params[from], &s->schema->params[i], &s->call->args[from]))
+            place(s, from++, i);
     }
 }
 
@@ -54,8 +58,8 @@ static sh_status fill_defaults(swap *s, const char *mode) {
         if (s->set >> i & 1) continue;
         const sh_param *param = &s->schema->params[i];
         if (!param->has_default)
-            return sh_fail(SH_ERROR_ARGUMENT, "mode %s can't swap %s for %s: nothing to put for argument %s", mode,
-                           s->call->op->name, s->to->name, param->name);
+            return sh_fail(SH_ERROR_ARGUMENT, "mode %s can't swap %s for %s: nothing to put for argument %s",
+                           mode, s->call->op->name, s->to->name, param->name);
         s->args[i] = param->value;
     }
     return SH_OK;
@@ -64,11 +68,12 @@ static sh_status fill_defaults(swap *s, const char *mode) {
 static sh_status check_dropped(const swap *s, const char *mode) {
     for (uint32_t i = 0; i < s->call->nargs; i++) {
         const sh_param *param = &s->call->schema->params[i];
-        if (s->used >> i & 1 || (param->has_default && sh_value_equal(s->call->args[i], param->value))) continue;
+        if (s->used >> i & 1 || (param->has_default && sh_value_equal(s->call->args[i], param->value)))
+            continue;
         char text[64];
         sh_value_print(s->call->args[i], text, sizeof text);
-        return sh_fail(SH_ERROR_ARGUMENT, "mode %s can't swap %s for %s: %s has no argument %s, which is %s", mode,
-                       s->call->op->name, s->to->name, s->to->name, param->name, text);
+        return sh_fail(SH_ERROR_ARGUMENT, "mode %s can't swap %s for %s: %s has no argument %s, which is %s",
+                       mode, s->call->op->name, s->to->name, s->to->name, param->name, text);
     }
     return SH_OK;
 }
@@ -79,14 +84,16 @@ sh_status sh_call_swap(sh_call *call, uint32_t op_id) {
     const char *mode = call->at->mode->name;
     swap s = {.call = call, .to = sh__op_at(op_id)};
     s.schema = s.to ? sh_op_schema(s.to) : NULL;
-    if (!s.schema) return sh_fail(SH_ERROR_OP, "mode %s can't swap %s: there is no op with id %u", mode, call->op->name, op_id);
+    if (!s.schema)
+        return sh_fail(SH_ERROR_OP, "mode %s can't swap %s: there is no op with id %u", mode, call->op->name,
+                       op_id);
     place_by_name(&s);
     place_by_position(&s);
     SH_TRY(check_dropped(&s, mode));
     SH_TRY(fill_defaults(&s, mode));
     if (s.schema->nreturns != call->nresults || s.schema->returns[0].type != call->schema->returns[0].type)
-        return sh_fail(SH_ERROR_RESULT, "mode %s can't swap %s for %s: they give different results", mode, call->op->name,
-                       s.to->name);
+        return sh_fail(SH_ERROR_RESULT, "mode %s can't swap %s for %s: they give different results", mode,
+                       call->op->name, s.to->name);
     memcpy(call->args, s.args, s.schema->nparams * sizeof *s.args);
     call->op = s.to;
     call->schema = s.schema;
@@ -98,6 +105,7 @@ sh_status sh_call_swap(sh_call *call, uint32_t op_id) {
 
 sh_status sh_call_swap_named(sh_call *call, const char *name) {
     const sh_op *op = sh_op_find(name);
-    if (!op || !sh_op_schema(op)) return sh_fail(SH_ERROR_OP, "there is no op %s to swap %s for", name, call->op->name);
+    if (!op || !sh_op_schema(op))
+        return sh_fail(SH_ERROR_OP, "there is no op %s to swap %s for", name, call->op->name);
     return sh_call_swap(call, op->id);
 }

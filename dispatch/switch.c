@@ -21,13 +21,16 @@ void sh_switch_off(sh_switch *s, uint32_t what) { open_switch(s, NULL, sh__threa
 
 void sh_switch_on(sh_switch *s) { open_switch(s, NULL, 0); }
 
-void sh_switch_mode_off(sh_switch *s, const sh_mode *mode) { open_switch(s, mode, sh__thread.state.switches); }
+void sh_switch_mode_off(sh_switch *s, const sh_mode *mode) {
+    open_switch(s, mode, sh__thread.state.switches);
+}
 
 sh_status sh_switch_end(sh_switch *s) {
     sh_thread *thread = &sh__thread;
     if (!s->open) return SH_OK;
     if (thread->state.switches_open != s)
-        return sh_fail(SH_ERROR_MODE, "sh_switch_end: another switch was opened inside this one and is still open");
+        return sh_fail(SH_ERROR_MODE,
+                       "sh_switch_end: another switch was opened inside this one and is still open");
     s->open = 0;
     sh__state_changes(thread);
     thread->state.switches_open = s->outer;

@@ -44,8 +44,9 @@ static void enter_name(sh_op *op) {
 
 const sh_op *sh_op_find(const char *name) { return name ? find(name) : NULL; }
 sh_op *sh__op_at(uint32_t id) {
-    return id < atomic_load_explicit(&op_count, memory_order_acquire) ? atomic_load_explicit(&by_id[id], memory_order_acquire)
-                                                                      : NULL;
+    return id < atomic_load_explicit(&op_count, memory_order_acquire)
+               ? atomic_load_explicit(&by_id[id], memory_order_acquire)
+               : NULL;
 }
 const sh_op *sh_op_by_id(uint32_t id) { return sh__op_at(id); }
 uint32_t sh_op_count(void) { return atomic_load_explicit(&op_count, memory_order_acquire); }
@@ -53,7 +54,9 @@ const char *sh_op_name(const sh_op *op) { return op->name; }
 uint32_t sh_op_id(const sh_op *op) { return op->id; }
 uint32_t sh_op_family(const sh_op *op) { return op->family; }
 uint32_t sh_op_tags(const sh_op *op) { return op->tags; }
-const sh_schema *sh_op_schema(const sh_op *op) { return atomic_load_explicit(&op->schema, memory_order_acquire); }
+const sh_schema *sh_op_schema(const sh_op *op) {
+    return atomic_load_explicit(&op->schema, memory_order_acquire);
+}
 
 const char *sh_op_suggest(const char *name) {
     static const char *names[SH_MAX_OPS];
@@ -70,7 +73,8 @@ const char *sh_op_suggest(const char *name) {
 
 static sh_status add_op(sh_op *op) {
     const uint32_t id = sh_op_count();
-    if (id == SH_MAX_OPS) return sh_fail(SH_ERROR_OP, "op %s is one too many: the most is %d", op->name, SH_MAX_OPS);
+    if (id == SH_MAX_OPS)
+        return sh_fail(SH_ERROR_OP, "op %s is one too many: the most is %d", op->name, SH_MAX_OPS);
     op->id = id;
     atomic_store_explicit(&by_id[id], op, memory_order_release);
     enter_name(op);
@@ -148,7 +152,7 @@ sh_status sh_op_define(const char *text, const sh_op_options *options, const sh_
 static struct retired {
     const sh_schema *schema;
     struct retired *next;
-} *retired;
+} * retired;
 
 static sh_status undefine_locked(sh_op *op) {
     struct retired *r = sh__alloc(sizeof *r);

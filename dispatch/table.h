@@ -96,7 +96,8 @@ int sh__rules_choose(const sh_call *call, int device);
 /* May an op of this family skip the chain? Nothing pending, switched or in flight, and no mode wants it. */
 static inline bool sh__undisturbed(const sh_thread *thread, uint32_t family) {
     const uint32_t word = family / 64 % SH_FAMILY_WORDS;
-    const uint64_t wants = thread->wants[word] | atomic_load_explicit(&sh__global_wants[word], memory_order_relaxed);
+    const uint64_t wants =
+        thread->wants[word] | atomic_load_explicit(&sh__global_wants[word], memory_order_relaxed);
     return thread->gate == 0 && !(wants >> family % 64 & 1);
 }
 

@@ -19,7 +19,8 @@ sh_status sh__spec_check(const sh_spec *spec, const char *what) {
     bool empty = false;
     for (int i = 0; i < spec->ndim; i++) {
         if (spec->sizes[i] < 0)
-            return sh_fail(SH_ERROR_SHAPE, "%s: size %lld of dimension %d is negative", what, (long long)spec->sizes[i], i);
+            return sh_fail(SH_ERROR_SHAPE, "%s: size %lld of dimension %d is negative", what,
+                           (long long)spec->sizes[i], i);
         empty |= spec->sizes[i] == 0;
     }
     for (int i = 0; i < spec->ndim && !empty; i++)
@@ -55,7 +56,8 @@ static bool layout_is_contiguous(const sh_tensor *t) {
     return true;
 }
 
-void sh__tensor_set_layout(sh_tensor *t, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset) {
+void sh__tensor_set_layout(sh_tensor *t, int ndim, const int64_t *sizes, const int64_t *strides,
+                           int64_t offset) {
     t->ndim = (uint8_t)ndim;
     t->numel = 1;
     for (int i = 0; i < ndim; i++) {
@@ -117,7 +119,8 @@ static __attribute__((noinline)) sh_tensor *alloc_by_sizes(const sh_spec *spec, 
     t->device = (uint8_t)device;
     t->dtype = (uint8_t)spec->dtype;
     t->element = (uint32_t)sh_dtype_size(spec->dtype);
-    if (SH_LIKELY(set_contiguous(t, spec->ndim, spec->sizes))) return attach_storage(t, (size_t)t->numel * t->element);
+    if (SH_LIKELY(set_contiguous(t, spec->ndim, spec->sizes)))
+        return attach_storage(t, (size_t)t->numel * t->element);
     sh__record_free(t);
     sh_fail(SH_ERROR_SHAPE, "the sizes of the result multiply to more bytes than there are");
     return NULL;
@@ -165,7 +168,9 @@ sh_device sh_tensor_device(const sh_tensor *t) { return (sh_device)t->device; }
 bool sh_tensor_is_contiguous(const sh_tensor *t) { return (t->flags & SH_TENSOR_CONTIGUOUS) != 0; }
 bool sh_tensor_is_wrapped_number(const sh_tensor *t) { return (t->flags & SH_TENSOR_WRAPPED) != 0; }
 void *sh_tensor_data(const sh_tensor *t) { return t->data; }
-bool sh_tensor_same_storage(const sh_tensor *a, const sh_tensor *b) { return a->storage && a->storage == b->storage; }
+bool sh_tensor_same_storage(const sh_tensor *a, const sh_tensor *b) {
+    return a->storage && a->storage == b->storage;
+}
 int sh_tensor_refs(const sh_tensor *t) { return atomic_load_explicit(&t->refs, memory_order_relaxed); }
 
 uint64_t sh_tensor_version(const sh_tensor *t) {
@@ -207,10 +212,14 @@ static double load_double(sh_dtype dtype, const void *at) {
 
 static const void *only_element(const sh_tensor *t, const char *what) {
     if (sh__error_pending()) return NULL;
-    if (!t) sh_fail(SH_ERROR_NULL, "%s: the tensor is NULL", what);
-    else if (t->numel != 1) sh_fail(SH_ERROR_SHAPE, "%s: a tensor with %lld elements, expected 1", what, (long long)t->numel);
-    else if (!t->data) sh_fail(SH_ERROR_DEVICE, "%s: a meta tensor holds no data", what);
-    else return t->data;
+    if (!t)
+        sh_fail(SH_ERROR_NULL, "%s: the tensor is NULL", what);
+    else if (t->numel != 1)
+        sh_fail(SH_ERROR_SHAPE, "%s: a tensor with %lld elements, expected 1", what, (long long)t->numel);
+    else if (!t->data)
+        sh_fail(SH_ERROR_DEVICE, "%s: a meta tensor holds no data", what);
+    else
+        return t->data;
     return NULL;
 }
 
@@ -237,8 +246,8 @@ double sh_tensor_at(const sh_tensor *t, const int64_t *index) {
     int64_t offset = 0;
     for (int i = 0; i < t->ndim; i++) {
         if (index[i] < 0 || index[i] >= t->sizes[i]) {
-            sh_fail(SH_ERROR_INDEX, "sh_tensor_at: index %lld in dimension %d of size %lld", (long long)index[i], i,
-                    (long long)t->sizes[i]);
+            sh_fail(SH_ERROR_INDEX, "sh_tensor_at: index %lld in dimension %d of size %lld",
+                    (long long)index[i], i, (long long)t->sizes[i]);
             return NAN;
         }
         offset += index[i] * t->strides[i];
@@ -289,7 +298,8 @@ sh_tensor *sh_tensor_copy_of(const void *data, sh_dtype dtype, sh_ints sizes) {
 }
 
 /* Lowest and highest element offset that a layout reaches; false on overflow. An empty one reaches none. */
-static bool layout_reach(int ndim, const int64_t *sizes, const int64_t *strides, int64_t *low, int64_t *high) {
+static bool layout_reach(int ndim, const int64_t *sizes, const int64_t *strides, int64_t *low,
+                         int64_t *high) {
     *low = *high = 0;
     for (int i = 0; i < ndim; i++) {
         int64_t span;
@@ -300,8 +310,8 @@ static bool layout_reach(int ndim, const int64_t *sizes, const int64_t *strides,
     return true;
 }
 
-sh_tensor *sh_from_data(void *data, sh_dtype dtype, sh_ints sizes, sh_ints strides, void (*deleter)(void *context),
-                        void *context) {
+sh_tensor *sh_from_data(void *data, sh_dtype dtype, sh_ints sizes, sh_ints strides,
+                        void (*deleter)(void *context), void *context) {
     sh_spec spec;
     if (sh__error_pending() || spec_of(&spec, dtype, sizes, "sh_from_data") < 0) return NULL;
     if (strides.at && strides.n != sizes.n) {
@@ -333,7 +343,8 @@ sh_tensor *sh_from_data(void *data, sh_dtype dtype, sh_ints sizes, sh_ints strid
         return sh__own(t);
     }
     sh__tensor_free(t);
-    sh_fail(data ? SH_ERROR_SHAPE : SH_ERROR_NULL, "sh_from_data: %s", data ? "the strides reach too far" : "data is NULL");
+    sh_fail(data ? SH_ERROR_SHAPE : SH_ERROR_NULL, "sh_from_data: %s",
+            data ? "the strides reach too far" : "data is NULL");
     return NULL;
 }
 
@@ -341,7 +352,8 @@ sh_tensor *sh_tensor_as_strided(const sh_tensor *t, sh_ints sizes, sh_ints strid
     sh_spec spec;
     if (sh__error_pending()) return NULL;
     if (!t || sizes.n != strides.n) {
-        sh_fail(t ? SH_ERROR_SHAPE : SH_ERROR_NULL, t ? "as_strided: as many strides as sizes" : "as_strided: self is NULL");
+        sh_fail(t ? SH_ERROR_SHAPE : SH_ERROR_NULL,
+                t ? "as_strided: as many strides as sizes" : "as_strided: self is NULL");
         return NULL;
     }
     if (spec_of(&spec, (sh_dtype)t->dtype, sizes, "as_strided") < 0) return NULL;
@@ -351,9 +363,10 @@ sh_tensor *sh_tensor_as_strided(const sh_tensor *t, sh_ints sizes, sh_ints strid
     bool empty = false;
     for (int i = 0; i < spec.ndim; i++) empty |= spec.sizes[i] == 0;
     if (!layout_reach(spec.ndim, spec.sizes, strides.at, &low, &high) ||
-        __builtin_add_overflow(low, first + offset, &low) || __builtin_add_overflow(high, first + offset, &high) ||
-        (!empty && (low < 0 || high >= limit))) {
-        sh_fail(SH_ERROR_INDEX, "as_strided: sizes, strides and offset %lld reach outside the storage", (long long)offset);
+        __builtin_add_overflow(low, first + offset, &low) ||
+        __builtin_add_overflow(high, first + offset, &high) || (!empty && (low < 0 || high >= limit))) {
+        sh_fail(SH_ERROR_INDEX, "as_strided: sizes, strides and offset %lld reach outside the storage",
+                (long long)offset);
         return NULL;
     }
     sh_tensor *view = sh__tensor_view(t);
@@ -368,24 +381,34 @@ sh_tensor *sh_tensor_from_number(sh_scalar number) {
         sh_fail(SH_ERROR_TYPE, "a number was expected");
         return NULL;
     }
-    const sh_spec spec = {NULL, number.tag == SH_TAG_FLOAT ? SH_F64 : number.tag == SH_TAG_INT ? SH_I64 : SH_B8, 0, {0}};
+    const sh_spec spec = {NULL,
+                          number.tag == SH_TAG_FLOAT ? SH_F64
+                          : number.tag == SH_TAG_INT ? SH_I64
+                                                     : SH_B8,
+                          0,
+                          {0}};
     sh_tensor *t = sh__tensor_alloc(&spec, SH_HOST);
     if (!t) return NULL;
     t->flags |= SH_TENSOR_WRAPPED;
-    if (number.tag == SH_TAG_FLAG) *(uint8_t *)t->data = number.as.i != 0;
-    else memcpy(t->data, &number.as, 8);
+    if (number.tag == SH_TAG_FLAG)
+        *(uint8_t *)t->data = number.as.i != 0;
+    else
+        memcpy(t->data, &number.as, 8);
     return sh__own(t);
 }
 
 bool sh__tensor_overlap(const sh_tensor *a, const sh_tensor *b) {
     if (!a->data || !b->data || !a->numel || !b->numel) return false;
     if (a->data == b->data && a->element == b->element && a->ndim == b->ndim &&
-        memcmp(a->sizes, b->sizes, (size_t)a->ndim * 8) == 0 && memcmp(a->strides, b->strides, (size_t)a->ndim * 8) == 0)
+        memcmp(a->sizes, b->sizes, (size_t)a->ndim * 8) == 0 &&
+        memcmp(a->strides, b->strides, (size_t)a->ndim * 8) == 0)
         return false;
     int64_t low[2], high[2];
     layout_reach(a->ndim, a->sizes, a->strides, &low[0], &high[0]);
     layout_reach(b->ndim, b->sizes, b->strides, &low[1], &high[1]);
-    const char *a_low = a->data + low[0] * (int64_t)a->element, *a_end = a->data + (high[0] + 1) * (int64_t)a->element;
-    const char *b_low = b->data + low[1] * (int64_t)b->element, *b_end = b->data + (high[1] + 1) * (int64_t)b->element;
+    const char *a_low = a->data + low[0] * (int64_t)a->element,
+               *a_end = a->data + (high[0] + 1) * (int64_t)a->element;
+    const char *b_low = b->data + low[1] * (int64_t)b->element,
+               *b_end = b->data + (high[1] + 1) * (int64_t)b->element;
     return a_low < b_end && b_low < a_end;
 }

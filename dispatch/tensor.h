@@ -69,8 +69,8 @@ SH_API void sh_release(sh_tensor *t);
 #define SH_DOUBLES(...) SH__ARRAY(double, SH_F64, __VA_ARGS__)
 #define SH_INT64S(...) SH__ARRAY(int64_t, SH_I64, __VA_ARGS__)
 /* A 1-d tensor with these values. */
-#define SH__ARRAY(ctype, dtype, ...)                                                               \
-    sh_tensor_copy_of((const ctype[]){__VA_ARGS__}, dtype,                                         \
+#define SH__ARRAY(ctype, dtype, ...)                       \
+    sh_tensor_copy_of((const ctype[]){__VA_ARGS__}, dtype, \
                       SH_SIZES((int64_t)(sizeof((const ctype[]){__VA_ARGS__}) / sizeof(ctype))))
 
 SH_END_DECLS

@@ -112,7 +112,8 @@ enum { SH_RECORDS_KEPT = 4096 };
 sh_tensor *sh__tensor_alloc(const sh_spec *spec, int device);
 /* A view on t's storage with its dtype; the caller sets sizes, strides, data through sh__tensor_set_layout. */
 sh_tensor *sh__tensor_view(const sh_tensor *t);
-void sh__tensor_set_layout(sh_tensor *t, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset);
+void sh__tensor_set_layout(sh_tensor *t, int ndim, const int64_t *sizes, const int64_t *strides,
+                           int64_t offset);
 static inline void sh__tensor_free(sh_tensor *t) {
     sh_storage *storage = t->storage;
     if (SH_UNLIKELY(storage != &t->own)) {

@@ -17,7 +17,7 @@ enum {
     SH_GATE_ERROR = 1,   /* an error is pending */
     SH_GATE_SWITCH = 2,  /* a switch is open */
     SH_GATE_BACKEND = 4, /* a backend was chosen for this thread */
-    SH_GATE_ACTIVE = 8, /* a chain is in flight */
+    SH_GATE_ACTIVE = 8,  /* a chain is in flight */
     SH_GATE_FAULT = 16,  /* allocations are counted (sh_memory_fail_after) */
     SH_GATE_MOVED = 32   /* the stack that a callback sees is not its chain's: it pushed or popped */
 };
@@ -42,21 +42,21 @@ enum { SH_SMALL_CLASSES = 6 }; /* storages of 64, 128, ... 2048 bytes */
 
 /* What a chain puts back when it ends, copied as one. */
 typedef struct sh_state {
-    sh_entry *start_entry;   /* at position `start`; later positions start from their top */
+    sh_entry *start_entry; /* at position `start`; later positions start from their top */
     struct sh_switch *switches_open;
-    uint64_t floor;          /* a callback may pop only entries that are younger */
+    uint64_t floor; /* a callback may pop only entries that are younger */
     uint32_t start;
-    uint32_t balance;        /* pushes, switches, scopes, guards open; a callback must leave it as it was */
-    uint32_t scope_mark;     /* where the innermost scope begins */
-    uint32_t scope_escaped;  /* entries after the mark that were moved to the enclosing scope */
-    uint32_t switches;       /* SH_OFF_... */
-    uint32_t names;          /* named scopes open */
+    uint32_t balance;       /* pushes, switches, scopes, guards open; a callback must leave it as it was */
+    uint32_t scope_mark;    /* where the innermost scope begins */
+    uint32_t scope_escaped; /* entries after the mark that were moved to the enclosing scope */
+    uint32_t switches;      /* SH_OFF_... */
+    uint32_t names;         /* named scopes open */
     uint8_t backend[SH_MAX_DEVICES]; /* chosen backend + 1, or 0 */
 } sh_state;
 
 typedef struct sh_thread {
     uint32_t gate;
-    uint32_t nitems; /* results held by scopes */
+    uint32_t nitems;  /* results held by scopes */
     uintptr_t *items; /* tensors, and lists with the low bit set */
     uint32_t items_capacity;
     int32_t free_room; /* how many more records the free list takes; 0 while caching is off */
@@ -68,8 +68,8 @@ typedef struct sh_thread {
     uint32_t live;  /* bit p: position p has entries */
     uint32_t skip;  /* SH_ENTRY_... flags of entries that now do not run */
     uint32_t unused;
-    uint64_t sequence; /* of pushes */
-    uint64_t op_number; /* function-level ops, while some mode counts them */
+    uint64_t sequence;    /* of pushes */
+    uint64_t op_number;   /* function-level ops, while some mode counts them */
     sh_thread_cold *cold; /* NULL until the thread is attached */
     uint64_t wants[SH_FAMILY_WORDS];
     sh_entry *top[SH_POS_COUNT];

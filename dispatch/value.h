@@ -14,7 +14,7 @@ typedef struct sh_tensor sh_tensor;
 typedef enum sh_tag {
     SH_TAG_NONE = 0, /* an optional argument that was not given */
     SH_TAG_TENSOR,
-    SH_TAG_TENSORS,  /* a list; `count` of them; entries may be NULL in Tensor?[] */
+    SH_TAG_TENSORS, /* a list; `count` of them; entries may be NULL in Tensor?[] */
     SH_TAG_INT,
     SH_TAG_FLOAT,
     SH_TAG_FLAG,
@@ -53,15 +53,15 @@ typedef struct sh_tensors {
 } sh_tensors;
 
 /* How many arguments, 1 to 32, without repeating their text. */
-#define SH__COUNT(...)                                                                             \
-    SH__COUNT_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11,  \
-               10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define SH__COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21,   \
-                   a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, n, ...)                  \
+#define SH__COUNT(...)                                                                                      \
+    SH__COUNT_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, \
+               12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define SH__COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, \
+                   a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, n, ...)              \
     n
 
 /* Sizes, strides, axes, repeats written in place: sh_rand(SH_SIZES(2, 3)). SH_SCALAR_SHAPE is (). */
-#define SH_SIZES(...)                                                                              \
+#define SH_SIZES(...) \
     ((sh_ints){(const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)})
 #define SH_SCALAR_SHAPE ((sh_ints){(const int64_t[]){0}, 0})
 /* Up to 32 tensors written in place: sh_cat(SH_LIST(a, b)). */
@@ -82,7 +82,7 @@ static inline sh_tensors sh_tensors_of(sh_tensor *const *at, size_t n) {
 #define SH_NO_NUMBER __builtin_nan("0x5348")
 #define SH_NO_FLAG (-1)
 /* Several axes for a keyword that takes one or more: sh_sum(x, .dim = SH_DIMS(0, -1)). */
-#define SH_DIMS(...)                                                                               \
+#define SH_DIMS(...) \
     sh__dims((const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
 static inline sh_value sh_none(void) {
@@ -146,16 +146,12 @@ static inline sh_tensors sh_value_as_tensors(sh_value v) {
 static inline sh_tensor *sh_value_as_tensor(sh_value v) {
     return v.tag == SH_TAG_TENSOR ? v.as.tensor : NULL;
 }
-static inline bool sh_value_is_number(sh_value v) {
-    return v.tag >= SH_TAG_INT && v.tag <= SH_TAG_FLAG;
-}
+static inline bool sh_value_is_number(sh_value v) { return v.tag >= SH_TAG_INT && v.tag <= SH_TAG_FLAG; }
 /* A number as double or as int64_t (a float is truncated). NONE gives 0. */
 static inline double sh_value_as_double(sh_value v) {
     return v.tag == SH_TAG_FLOAT ? v.as.f : (double)v.as.i;
 }
-static inline int64_t sh_value_as_int(sh_value v) {
-    return v.tag == SH_TAG_FLOAT ? (int64_t)v.as.f : v.as.i;
-}
+static inline int64_t sh_value_as_int(sh_value v) { return v.tag == SH_TAG_FLOAT ? (int64_t)v.as.f : v.as.i; }
 
 /* Equality of meaning: lists entry by entry, strings by content, tensors by identity. */
 SH_API bool sh_value_equal(sh_value a, sh_value b);

@@ -12,7 +12,8 @@ static sh_tensor *net(sh_tensor *x) { return layer(sh_mul(layer(x), 2.0)); }
 
 static sh_status exact_gelu(sh_mode *mode, sh_call *call) {
     (void)mode;
-    if (sh_call_family(call) == SH_OP_gelu) SH_TRY(sh_call_set_arg_named(call, "approximate", sh_value_string("none")));
+    if (sh_call_family(call) == SH_OP_gelu)
+        SH_TRY(sh_call_set_arg_named(call, "approximate", sh_value_string("none")));
     return SH_PASS;
 }
 
@@ -25,7 +26,8 @@ int main(void) {
         const int64_t last[] = {2};
         printf("tanh form:  %.6f\n", sh_tensor_at(net(x), last));
 
-        sh_mode *mode = sh_mode_new(exact_gelu, &(sh_mode_options){.name = "exact_gelu", .kind = SH_MODE_REWRITING});
+        sh_mode *mode =
+            sh_mode_new(exact_gelu, &(sh_mode_options){.name = "exact_gelu", .kind = SH_MODE_REWRITING});
         sh_push_mode_global(mode); /* under every thread's own modes, until popped */
         printf("with mode:  %.6f\n", sh_tensor_at(net(x), last));
         sh_pop_mode_global(mode);

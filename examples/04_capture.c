@@ -15,7 +15,7 @@ int main(void) {
         sh_capture *capture = sh_capture_new(NULL);
         sh_capture_input(capture, x, "x");
         SH_WITH_MODE(sh_capture_mode(capture))
-        SH_WITH_MODE(relu_to_sin) { y = sh_relu(sh_add(sh_linear(x, w), 0.5)); }
+            SH_WITH_MODE(relu_to_sin) { y = sh_relu(sh_add(sh_linear(x, w), 0.5)); }
 
         sh_graph *graph = sh_capture_graph(capture, SH_LIST(y));
         char *text = graph ? sh_graph_text(graph) : NULL;

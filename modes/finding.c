@@ -22,7 +22,8 @@ void sh_finding_report(FILE *out, const sh_finding *f) {
     row(out, "call", f->call);
     row(out, "inputs", f->inputs);
     row(out, "why", f->why);
-    if (f->total) fprintf(out, "  %-7s %lld of %lld elements\n", "bad", (long long)f->bad, (long long)f->total);
+    if (f->total)
+        fprintf(out, "  %-7s %lld of %lld elements\n", "bad", (long long)f->bad, (long long)f->total);
     row(out, "next", f->next);
     fflush(out);
     funlockfile(out);

@@ -12,15 +12,15 @@
 SH_BEGIN_DECLS
 
 typedef struct sh_finding {
-    const char *mode;  /* "nancheck" */
-    char what[160];    /* "NaN born in sqrt" */
-    char call[512];    /* "sqrt(f32[2, 4]) -> f32[2, 4]" */
-    char scope[256];   /* node or named scope, "" if none */
-    char site[256];    /* "net.c:31 in forward", "" if not known */
-    char index[96];    /* "[0, 3]" */
-    char inputs[512];  /* "self[0, 3] = -1.5" */
+    const char *mode; /* "nancheck" */
+    char what[160];   /* "NaN born in sqrt" */
+    char call[512];   /* "sqrt(f32[2, 4]) -> f32[2, 4]" */
+    char scope[256];  /* node or named scope, "" if none */
+    char site[256];   /* "net.c:31 in forward", "" if not known */
+    char index[96];   /* "[0, 3]" */
+    char inputs[512]; /* "self[0, 3] = -1.5" */
     char why[256];
-    char next[256];    /* the command to type */
+    char next[256];     /* the command to type */
     int64_t bad, total; /* bad elements of the result, of how many */
 } sh_finding;
 

@@ -10,7 +10,8 @@
 
 const sh_option sh__log_options[] = {
     {"out", SH_OPTION_STRING, NULL, NULL, "file to write, %p is the pid; default stderr"},
-    {"level", SH_OPTION_CHOICE, "function", "function|dispatch", "dispatch also sees what composites are made of"},
+    {"level", SH_OPTION_CHOICE, "function", "function|dispatch",
+     "dispatch also sees what composites are made of"},
     SH_WHERE_OPTIONS,
     {NULL, SH_OPTION_STRING, NULL, NULL, NULL},
 };
@@ -55,7 +56,9 @@ sh_status sh__log_make(const sh_options *o, sh_mode **mode) {
     if (status >= 0) {
         *mode = sh_mode_new(on_call, &(sh_mode_options){
                                          .name = "log",
-                                         .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0 ? SH_LEVEL_DISPATCH : SH_LEVEL_FUNCTION,
+                                         .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0
+                                                      ? SH_LEVEL_DISPATCH
+                                                      : SH_LEVEL_FUNCTION,
                                          .kind = SH_MODE_WATCHING,
                                          .flags = sh_selection_counts(&l->where) ? SH_MODE_COUNTS_CALLS : 0,
                                          .user = l,

@@ -19,9 +19,11 @@
 
 const sh_option sh__nancheck_options[] = {
     {"inf", SH_OPTION_FLAG, "0", NULL, "look for Inf too"},
-    {"stop", SH_OPTION_CHOICE, "error", "error|trap|warn", "what a finding does: fail the call, raise SIGTRAP, or go on"},
+    {"stop", SH_OPTION_CHOICE, "error", "error|trap|warn",
+     "what a finding does: fail the call, raise SIGTRAP, or go on"},
     {"out", SH_OPTION_STRING, NULL, NULL, "file to write, %p is the pid; default stderr"},
-    {"level", SH_OPTION_CHOICE, "function", "function|dispatch", "dispatch also sees what composites are made of"},
+    {"level", SH_OPTION_CHOICE, "function", "function|dispatch",
+     "dispatch also sees what composites are made of"},
     SH_WHERE_OPTIONS,
     {NULL, SH_OPTION_STRING, NULL, NULL, NULL},
 };
@@ -64,7 +66,8 @@ static size_t collect_inputs(const sh_call *call, input *inputs, size_t capacity
     size_t n = 0;
     for (uint32_t i = 0; i < sh_call_nargs(call); i++) {
         const sh_value v = sh_call_arg(call, i);
-        if (v.tag == SH_TAG_TENSOR && n < capacity) inputs[n++] = (input){schema->params[i].name, v.as.tensor, 0, false};
+        if (v.tag == SH_TAG_TENSOR && n < capacity)
+            inputs[n++] = (input){schema->params[i].name, v.as.tensor, 0, false};
         for (uint32_t k = 0; v.tag == SH_TAG_TENSORS && k < v.count && n < capacity; k++)
             if (v.as.tensors[k]) inputs[n++] = (input){schema->params[i].name, v.as.tensors[k], k, true};
     }
@@ -74,13 +77,14 @@ static size_t collect_inputs(const sh_call *call, input *inputs, size_t capacity
 static bool broadcasts_to(const sh_tensor *t, const sh_tensor *result) {
     if (t->ndim > result->ndim || !t->data) return false;
     for (int i = 1; i <= t->ndim; i++)
-        if (t->sizes[t->ndim - i] != 1 && t->sizes[t->ndim - i] != result->sizes[result->ndim - i]) return false;
+        if (t->sizes[t->ndim - i] != 1 && t->sizes[t->ndim - i] != result->sizes[result->ndim - i])
+            return false;
     return true;
 }
 
 /* For an elementwise op the value at the same index; for others the range. */
-static void tell_inputs(sh_finding *f, const sh_call *call, const input *inputs, size_t n, const sh_tensor *result,
-                        const int64_t *index, double out) {
+static void tell_inputs(sh_finding *f, const sh_call *call, const input *inputs, size_t n,
+                        const sh_tensor *result, const int64_t *index, double out) {
     double values[8];
     size_t nvalues = 0;
     const bool pointwise = (sh_op_tags(sh_call_op_of(call)) & SH_OP_POINTWISE) != 0;
@@ -96,11 +100,14 @@ static void tell_inputs(sh_finding *f, const sh_call *call, const input *inputs,
             append(f->inputs, sizeof f->inputs, " in %.6g..%.6g", low, high);
         }
     }
-    const char *why = pointwise && nvalues ? sh_reason(sh_op_name(sh_op_by_id(sh_call_family(call))), values, nvalues, out) : NULL;
+    const char *why = pointwise && nvalues
+                          ? sh_reason(sh_op_name(sh_op_by_id(sh_call_family(call))), values, nvalues, out)
+                          : NULL;
     if (why) append(f->why, sizeof f->why, "%s", why);
 }
 
-static const input *find_bad_input(const checker *c, const input *inputs, size_t n, int64_t *at, double *value) {
+static const input *find_bad_input(const checker *c, const input *inputs, size_t n, int64_t *at,
+                                   double *value) {
     for (size_t i = 0; i < n; i++) {
         int64_t first = 0, index[SH_MAX_DIMS];
         if (!sh_scan_bad(inputs[i].t, c->inf, &first)) continue;
@@ -117,7 +124,8 @@ static const input *find_bad_input(const checker *c, const input *inputs, size_t
 static void tell_arrival(sh_finding *f, const input *in, int64_t at, double value) {
     int64_t index[SH_MAX_DIMS];
     sh_scan_index(in->t, at, index);
-    append(f->what, sizeof f->what, "%s arrived in input %s of %s", bad_name(value), in->name, f->call[0] ? f->call : "a call");
+    append(f->what, sizeof f->what, "%s arrived in input %s of %s", bad_name(value), in->name,
+           f->call[0] ? f->call : "a call");
     char *cut = strchr(f->what, '(');
     if (cut) *cut = 0;
     put_index(f->index, sizeof f->index, in->t->ndim, index);
@@ -134,7 +142,8 @@ static void tell_place(sh_finding *f, const sh_call *call) {
     sh_site_text(sh_call_site(call), f->site, sizeof f->site);
 }
 
-static void tell_birth(sh_finding *f, const sh_call *call, const input *inputs, size_t n, const sh_tensor *result, int64_t first) {
+static void tell_birth(sh_finding *f, const sh_call *call, const input *inputs, size_t n,
+                       const sh_tensor *result, int64_t first) {
     int64_t index[SH_MAX_DIMS];
     sh_scan_index(result, first, index);
     const double out = sh_load_f64((sh_dtype)result->dtype, sh_element(result, index, result->ndim));
@@ -142,13 +151,20 @@ static void tell_birth(sh_finding *f, const sh_call *call, const input *inputs, 
     put_index(f->index, sizeof f->index, result->ndim, index);
     tell_inputs(f, call, inputs, n, result, index, out);
     if (f->why[0]) return;
-    if (isinf(out)) append(f->why, sizeof f->why, "the inputs are finite; the result is larger than %s can hold (overflow)", sh_dtype_name((sh_dtype)result->dtype));
-    else append(f->why, sizeof f->why, "no input holds NaN: it came up inside the op, from an overflow or an undefined step");
+    if (isinf(out))
+        append(f->why, sizeof f->why,
+               "the inputs are finite; the result is larger than %s can hold (overflow)",
+               sh_dtype_name((sh_dtype)result->dtype));
+    else
+        append(f->why, sizeof f->why,
+               "no input holds NaN: it came up inside the op, from an overflow or an undefined step");
 }
 
 static void tell_next(sh_finding *f, const sh_call *call) {
     const char *op = sh_op_name(sh_call_op_of(call));
-    if (f->scope[0]) append(f->next, sizeof f->next, "add --mode 'log:scope=[^%.120s$]' to see this call alone; ", f->scope);
+    if (f->scope[0])
+        append(f->next, sizeof f->next, "add --mode 'log:scope=[^%.120s$]' to see this call alone; ",
+               f->scope);
     append(f->next, sizeof f->next, "add --mode 'swap:from=%s,cast=f64' to see whether f64 cures it", op);
 }
 
@@ -156,7 +172,8 @@ static sh_status act(const checker *c, const sh_finding *f) {
     sh_finding_report(c->out, f);
     if (c->stop == STOP_TRAP) raise(SIGTRAP);
     if (c->stop != STOP_ERROR) return SH_PASS;
-    return sh_fail(SH_ERROR_FINDING, "%s at %s: %s%s%s", f->what, f->index, f->inputs, f->why[0] ? "; " : "", f->why);
+    return sh_fail(SH_ERROR_FINDING, "%s at %s: %s%s%s", f->what, f->index, f->inputs, f->why[0] ? "; " : "",
+                   f->why);
 }
 
 static sh_status found(checker *c, const sh_call *call, const sh_tensor *result, int64_t first, int64_t bad) {
@@ -168,8 +185,10 @@ static sh_status found(checker *c, const sh_call *call, const sh_tensor *result,
     const input *source = find_bad_input(c, inputs, n, &at, &value);
     if (source && atomic_exchange(&c->arrived, true)) return SH_PASS;
     tell_place(&f, call);
-    if (source) tell_arrival(&f, source, at, value);
-    else tell_birth(&f, call, inputs, n, result, first);
+    if (source)
+        tell_arrival(&f, source, at, value);
+    else
+        tell_birth(&f, call, inputs, n, result, first);
     atomic_store(&c->arrived, true);
     tell_next(&f, call);
     return act(c, &f);
@@ -195,7 +214,8 @@ static sh_status on_call(sh_mode *mode, sh_call *call) {
     checker *c = sh_mode_user(mode);
     if (!sh_selection_match(&c->where, call) || says_nothing(call)) return SH_PASS;
     SH_TRY(sh_next(call));
-    for (uint32_t i = 0; i < sh_call_nresults(call); i++) SH_TRY(check_result(c, call, sh_call_result(call, i)));
+    for (uint32_t i = 0; i < sh_call_nresults(call); i++)
+        SH_TRY(check_result(c, call, sh_call_result(call, i)));
     return SH_PASS;
 }
 
@@ -219,7 +239,9 @@ sh_status sh__nancheck_make(const sh_options *o, sh_mode **mode) {
     if (status >= 0) {
         *mode = sh_mode_new(on_call, &(sh_mode_options){
                                          .name = "nancheck",
-                                         .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0 ? SH_LEVEL_DISPATCH : SH_LEVEL_FUNCTION,
+                                         .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0
+                                                      ? SH_LEVEL_DISPATCH
+                                                      : SH_LEVEL_FUNCTION,
                                          .kind = SH_MODE_WATCHING,
                                          .flags = sh_selection_counts(&c->where) ? SH_MODE_COUNTS_CALLS : 0,
                                          .user = c,

@@ -9,7 +9,8 @@
 
 const char *sh_option_text(const sh_options *o, const char *name) {
     for (size_t i = 0; o->type->options[i].name; i++)
-        if (strcmp(o->type->options[i].name, name) == 0) return o->text[i] ? o->text[i] : o->type->options[i].standard;
+        if (strcmp(o->type->options[i].name, name) == 0)
+            return o->text[i] ? o->text[i] : o->type->options[i].standard;
     return NULL;
 }
 
@@ -60,8 +61,10 @@ void sh_option_range(const sh_options *o, const char *name, int64_t *low, int64_
 static char *expand(const char *out) {
     char *path = sh__alloc(strlen(out) * 8 + 1), *to = path;
     for (const char *at = out; path && *at; at++) {
-        if (at[0] == '%' && at[1] == 'p') to += sprintf(to, "%ld", (long)getpid());
-        else if (at[0] == '%' && at[1] == '%') *to++ = '%';
+        if (at[0] == '%' && at[1] == 'p')
+            to += sprintf(to, "%ld", (long)getpid());
+        else if (at[0] == '%' && at[1] == '%')
+            *to++ = '%';
         else {
             *to++ = *at;
             continue;
@@ -79,7 +82,8 @@ sh_status sh_report_open(const char *out, FILE **file) {
     char *path = expand(out);
     if (!path) return SH_ERROR_MEMORY;
     *file = fopen(path, "we");
-    const sh_status status = *file ? SH_OK : sh_fail(SH_ERROR_FILE, "can't write %s: %s", path, strerror(errno));
+    const sh_status status =
+        *file ? SH_OK : sh_fail(SH_ERROR_FILE, "can't write %s: %s", path, strerror(errno));
     sh__free(path);
     return status;
 }

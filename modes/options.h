@@ -30,8 +30,8 @@ void sh_report_close(FILE *file);
 
 /* A maker takes the parsed options and gives a mode. */
 typedef sh_status (*sh_mode_maker)(const sh_options *options, sh_mode **mode);
-#define SH_MODE_TYPE(name, help)                                                                   \
-    extern const sh_option sh__##name##_options[];                                                 \
+#define SH_MODE_TYPE(name, help)                   \
+    extern const sh_option sh__##name##_options[]; \
     sh_status sh__##name##_make(const sh_options *options, sh_mode **mode);
 #include "modes/modes.def"
 #undef SH_MODE_TYPE

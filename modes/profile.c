@@ -17,7 +17,8 @@ const sh_option sh__profile_options[] = {
     {"sort", SH_OPTION_CHOICE, "time", "time|calls|bytes|flops|name", "order of the rows"},
     {"out", SH_OPTION_STRING, NULL, NULL, "file to write, %p is the pid; default stderr"},
     {"format", SH_OPTION_CHOICE, "table", "table|csv", "for people or for programs"},
-    {"level", SH_OPTION_CHOICE, "function", "function|dispatch", "dispatch also sees what composites are made of"},
+    {"level", SH_OPTION_CHOICE, "function", "function|dispatch",
+     "dispatch also sees what composites are made of"},
     SH_WHERE_OPTIONS,
     {NULL, SH_OPTION_STRING, NULL, NULL, NULL},
 };
@@ -46,7 +47,9 @@ static uint64_t now_ns(void) {
 
 /* ---- counting ---- */
 
-static uint64_t tensor_bytes(const sh_tensor *t) { return t ? (uint64_t)sh_tensor_numel(t) * sh_dtype_size(sh_tensor_dtype(t)) : 0; }
+static uint64_t tensor_bytes(const sh_tensor *t) {
+    return t ? (uint64_t)sh_tensor_numel(t) * sh_dtype_size(sh_tensor_dtype(t)) : 0;
+}
 
 static uint64_t call_bytes(const sh_call *call) {
     sh_tensor *tensors[64];
@@ -80,8 +83,10 @@ static row *find_row(profile *p, const char *name) {
 static void count(profile *p, const sh_call *call, uint64_t ns) {
     char name[512];
     const char *path = sh_scope_path();
-    if (p->by_scope && *path) snprintf(name, sizeof name, "%s %s", path, sh_call_name(call));
-    else snprintf(name, sizeof name, "%s", sh_call_name(call));
+    if (p->by_scope && *path)
+        snprintf(name, sizeof name, "%s %s", path, sh_call_name(call));
+    else
+        snprintf(name, sizeof name, "%s", sh_call_name(call));
     const uint64_t bytes = call_bytes(call);
     const double flops = sh_call_flops(call);
     pthread_mutex_lock(&p->lock);
@@ -107,7 +112,10 @@ static sh_status on_call(sh_mode *mode, sh_call *call) {
 /* ---- the table ---- */
 
 static double key(const row *r, char sort) {
-    return sort == 't' ? (double)r->ns : sort == 'c' ? (double)r->calls : sort == 'b' ? (double)r->bytes : r->flops;
+    return sort == 't'   ? (double)r->ns
+           : sort == 'c' ? (double)r->calls
+           : sort == 'b' ? (double)r->bytes
+                         : r->flops;
 }
 
 static int compare(const void *a, const void *b, void *sort) {
@@ -119,12 +127,13 @@ static int compare(const void *a, const void *b, void *sort) {
 
 static void print_row(const profile *p, const row *r, double total_ns, int width) {
     if (p->csv) {
-        fprintf(p->out, "\"%s\",%" PRIu64 ",%.3f,%" PRIu64 ",%.0f\n", r->name, r->calls, (double)r->ns / 1e3, r->bytes, r->flops);
+        fprintf(p->out, "\"%s\",%" PRIu64 ",%.3f,%" PRIu64 ",%.0f\n", r->name, r->calls, (double)r->ns / 1e3,
+                r->bytes, r->flops);
         return;
     }
-    fprintf(p->out, "%-*s %8" PRIu64 " %12.3f %6.1f%% %10.3f %10.3f %8.2f\n", width, r->name, r->calls, (double)r->ns / 1e6,
-            total_ns > 0 ? 100 * (double)r->ns / total_ns : 0, (double)r->bytes / 1e6, r->flops / 1e6,
-            r->ns ? r->flops / (double)r->ns : 0);
+    fprintf(p->out, "%-*s %8" PRIu64 " %12.3f %6.1f%% %10.3f %10.3f %8.2f\n", width, r->name, r->calls,
+            (double)r->ns / 1e6, total_ns > 0 ? 100 * (double)r->ns / total_ns : 0, (double)r->bytes / 1e6,
+            r->flops / 1e6, r->ns ? r->flops / (double)r->ns : 0);
 }
 
 static void print_table(profile *p) {
@@ -138,8 +147,11 @@ static void print_table(profile *p) {
         total.flops += p->rows[i].flops;
         if ((int)strlen(p->rows[i].name) > width) width = (int)strlen(p->rows[i].name);
     }
-    if (p->csv) fprintf(p->out, "op,calls,us,bytes,flops\n");
-    else fprintf(p->out, "%-*s %8s %12s %7s %10s %10s %8s\n", width, "op", "calls", "ms", "share", "MB", "MFLOP", "GFLOP/s");
+    if (p->csv)
+        fprintf(p->out, "op,calls,us,bytes,flops\n");
+    else
+        fprintf(p->out, "%-*s %8s %12s %7s %10s %10s %8s\n", width, "op", "calls", "ms", "share", "MB",
+                "MFLOP", "GFLOP/s");
     for (size_t i = 0; i < p->nrows; i++) print_row(p, &p->rows[i], (double)total.ns, width);
     if (!p->csv) print_row(p, &total, (double)total.ns, width);
 }
@@ -167,7 +179,9 @@ sh_status sh__profile_make(const sh_options *o, sh_mode **mode) {
     if (status >= 0) {
         *mode = sh_mode_new(on_call, &(sh_mode_options){
                                          .name = "profile",
-                                         .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0 ? SH_LEVEL_DISPATCH : SH_LEVEL_FUNCTION,
+                                         .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0
+                                                      ? SH_LEVEL_DISPATCH
+                                                      : SH_LEVEL_FUNCTION,
                                          .kind = SH_MODE_WATCHING,
                                          .flags = sh_selection_counts(&p->where) ? SH_MODE_COUNTS_CALLS : 0,
                                          .user = p,

@@ -29,8 +29,9 @@ static void *open_library(void) {
     if (!library) return NULL;
     *(void **)&callbacks.find_elf = dlsym(library, "dwfl_linux_proc_find_elf");
     *(void **)&callbacks.find_debuginfo = dlsym(library, "dwfl_standard_find_debuginfo");
-    const int all = LOAD(begin, "dwfl_begin") && LOAD(report, "dwfl_linux_proc_report") && LOAD(report_end, "dwfl_report_end") &&
-                    LOAD(module, "dwfl_addrmodule") && LOAD(source, "dwfl_getsrc") && LOAD(line_info, "dwfl_lineinfo") &&
+    const int all = LOAD(begin, "dwfl_begin") && LOAD(report, "dwfl_linux_proc_report") &&
+                    LOAD(report_end, "dwfl_report_end") && LOAD(module, "dwfl_addrmodule") &&
+                    LOAD(source, "dwfl_getsrc") && LOAD(line_info, "dwfl_lineinfo") &&
                     LOAD(symbol, "dwfl_module_addrname");
     return all ? library : NULL;
 }
@@ -42,7 +43,8 @@ static void open_session(void) {
     tried = 1;
     if (!open_library()) return;
     Dwfl *session = dw.begin(&callbacks);
-    if (session && dw.report(session, getpid()) == 0 && dw.report_end(session, NULL, NULL) == 0) dw.session = session;
+    if (session && dw.report(session, getpid()) == 0 && dw.report_end(session, NULL, NULL) == 0)
+        dw.session = session;
 }
 
 static int from_debug_information(Dwarf_Addr address, char *text, size_t size) {
@@ -53,7 +55,8 @@ static int from_debug_information(Dwarf_Addr address, char *text, size_t size) {
     const char *file = found ? dw.line_info(found, NULL, &line, NULL, NULL, NULL) : NULL;
     if (!file) return 0;
     const char *symbol = dw.symbol(module, address), *base = strrchr(file, '/');
-    snprintf(text, size, "%s:%d%s%s", base ? base + 1 : file, line, symbol ? " in " : "", symbol ? symbol : "");
+    snprintf(text, size, "%s:%d%s%s", base ? base + 1 : file, line, symbol ? " in " : "",
+             symbol ? symbol : "");
     return 1;
 }
 
@@ -61,7 +64,8 @@ void sh_site_text(const void *address, char *text, size_t size) {
     *text = 0;
     if (!address) return;
     pthread_mutex_lock(&lock);
-    const int known = from_debug_information((Dwarf_Addr)(size_t)address - 1, text, size); /* the call, not its return */
+    const int known =
+        from_debug_information((Dwarf_Addr)(size_t)address - 1, text, size); /* the call, not its return */
     pthread_mutex_unlock(&lock);
     Dl_info info;
     if (known || !dladdr(address, &info)) return;

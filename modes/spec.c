@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "dispatch/memory_impl.h"
-#include "dispatch/thread.h"
 #include "dispatch/suggest.h"
+#include "dispatch/thread.h"
 #include "modes/options.h"
 
 static const sh_mode_type types[] = {
@@ -34,11 +34,13 @@ typedef struct reader {
 } reader;
 
 /* The message, the text and a caret under the place. A long text is shown around the place. */
-static sh_status bad(const reader *r, const char *place, const char *what, const char *word, const char *near) {
+static sh_status bad(const reader *r, const char *place, const char *what, const char *word,
+                     const char *near) {
     const size_t column = (size_t)(place - r->text);
     const size_t from = column > 60 ? column - 60 : 0;
-    return sh_fail(SH_ERROR_SPEC, "%s%s%s%s%s%s\n  %.100s\n  %*s^", what, word ? " '" : "", word ? word : "", word ? "'" : "",
-                   near ? "; did you mean " : "", near ? near : "", r->text + from, (int)(column - from), "");
+    return sh_fail(SH_ERROR_SPEC, "%s%s%s%s%s%s\n  %.100s\n  %*s^", what, word ? " '" : "", word ? word : "",
+                   word ? "'" : "", near ? "; did you mean " : "", near ? near : "", r->text + from,
+                   (int)(column - from), "");
 }
 
 static void skip_blanks(reader *r) {
@@ -102,8 +104,10 @@ static bool is_choice(const char *choices, const char *value) {
 static bool is_number(const char *value, bool integer) {
     char *end;
     errno = 0;
-    if (integer) strtoll(value, &end, 10);
-    else strtod(value, &end);
+    if (integer)
+        strtoll(value, &end, 10);
+    else
+        strtod(value, &end);
     return *value && !*end && errno == 0;
 }
 
@@ -130,7 +134,8 @@ static void free_options(sh_options *o) {
     for (size_t i = 0; i < SH_MAX_OPTIONS; i++) sh__free(o->text[i]);
 }
 
-static sh_status find_key(const reader *r, const char *place, const sh_mode_type *type, const char *key, size_t *found) {
+static sh_status find_key(const reader *r, const char *place, const sh_mode_type *type, const char *key,
+                          size_t *found) {
     const char *names[SH_MAX_OPTIONS];
     size_t n = 0;
     for (; type->options[n].name; n++) {
@@ -139,7 +144,8 @@ static sh_status find_key(const reader *r, const char *place, const sh_mode_type
         *found = n;
         return SH_OK;
     }
-    return bad(r, place, *key ? "this mode has no option" : "an option is missing here", *key ? key : NULL, sh_suggest(key, names, n));
+    return bad(r, place, *key ? "this mode has no option" : "an option is missing here", *key ? key : NULL,
+               sh_suggest(key, names, n));
 }
 
 static sh_status read_option(reader *r, sh_options *o) {
@@ -153,7 +159,8 @@ static sh_status read_option(reader *r, sh_options *o) {
     sh__free(key);
     SH_TRY(status);
     const sh_option *option = &o->type->options[i];
-    if (*r->at != '=' && option->type != SH_OPTION_FLAG) return bad(r, r->at, "expected = and a value here", NULL, NULL);
+    if (*r->at != '=' && option->type != SH_OPTION_FLAG)
+        return bad(r, r->at, "expected = and a value here", NULL, NULL);
     if (*r->at != '=') return (o->text[i] = sh__strdup("1")) ? SH_OK : SH_ERROR_MEMORY;
     place = ++r->at;
     SH_TRY(read_value(r, &o->text[i]));
@@ -171,9 +178,11 @@ static sh_status read_type(reader *r, const sh_mode_type **type) {
         if (strcmp(name, types[i].name) == 0) *type = &types[i];
     }
     sh_status status = SH_OK;
-    if (!*type) status = bad(r, place, *name ? "there is no mode" : "a mode's name is missing here", *name ? name : NULL,
-                             sh_suggest(name, names, TYPES));
-    else if (*r->at && !strchr(":;", *r->at)) status = bad(r, r->at, "expected : or ; here", NULL, NULL);
+    if (!*type)
+        status = bad(r, place, *name ? "there is no mode" : "a mode's name is missing here",
+                     *name ? name : NULL, sh_suggest(name, names, TYPES));
+    else if (*r->at && !strchr(":;", *r->at))
+        status = bad(r, r->at, "expected : or ; here", NULL, NULL);
     sh__free(name);
     return status;
 }
@@ -194,7 +203,8 @@ static sh_status make(const sh_options *o, sh_mode **mode) { return makers[o->ty
 static sh_status reader_open(reader *r, const char *spec) {
     if (sh__error_pending()) return sh_error()->code;
     if (!spec) return sh_fail(SH_ERROR_NULL, "the mode specification is NULL");
-    if (strlen(spec) > LONGEST_SPEC) return sh_fail(SH_ERROR_SPEC, "a mode specification of %zu characters is too long", strlen(spec));
+    if (strlen(spec) > LONGEST_SPEC)
+        return sh_fail(SH_ERROR_SPEC, "a mode specification of %zu characters is too long", strlen(spec));
     *r = (reader){spec, spec};
     return SH_OK;
 }
@@ -219,8 +229,10 @@ static sh_status read_and_push(reader *r, sh_status (*push)(sh_mode *), sh_mode 
     if (status >= 0) status = make(&o, &mode);
     if (status >= 0) status = push(mode);
     free_options(&o);
-    if (status < 0) sh_mode_release(mode);
-    else *pushed = mode;
+    if (status < 0)
+        sh_mode_release(mode);
+    else
+        *pushed = mode;
     return status;
 }
 
@@ -246,7 +258,9 @@ static sh_status push_all(const char *spec, sh_status (*push)(sh_mode *), sh_sta
 }
 
 sh_status sh_mode_push_spec(const char *spec) { return push_all(spec, sh_push_mode, sh_pop_mode); }
-sh_status sh_mode_push_spec_global(const char *spec) { return push_all(spec, sh_push_mode_global, sh_pop_mode_global); }
+sh_status sh_mode_push_spec_global(const char *spec) {
+    return push_all(spec, sh_push_mode_global, sh_pop_mode_global);
+}
 
 /* ---- explaining ---- */
 
@@ -255,7 +269,8 @@ static void explain_one(FILE *out, const sh_options *o) {
     for (size_t i = 0; o->type->options[i].name; i++) {
         const sh_option *option = &o->type->options[i];
         const char *value = o->text[i] ? o->text[i] : option->standard;
-        fprintf(out, "  %-10s = %-16s %s %s\n", option->name, value ? value : "-", o->text[i] ? "given;  " : "default;", option->help);
+        fprintf(out, "  %-10s = %-16s %s %s\n", option->name, value ? value : "-",
+                o->text[i] ? "given;  " : "default;", option->help);
     }
 }
 

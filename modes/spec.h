@@ -24,7 +24,7 @@ SH_API sh_status sh_mode_explain(const char *spec, char **text);
 
 typedef enum sh_option_type {
     SH_OPTION_STRING,
-    SH_OPTION_FLAG,   /* 1 0 true false yes no on off; the bare key is 1 */
+    SH_OPTION_FLAG, /* 1 0 true false yes no on off; the bare key is 1 */
     SH_OPTION_INT,
     SH_OPTION_NUMBER,
     SH_OPTION_CHOICE, /* one of `choices`, separated by | */

@@ -17,7 +17,8 @@ const sh_option sh__swap_options[] = {
     {"to", SH_OPTION_STRING, NULL, NULL, "the op to put in its place"},
     {"set", SH_OPTION_STRING, NULL, NULL, "arguments to set: [name=value;name=value]"},
     {"cast", SH_OPTION_STRING, NULL, NULL, "compute in this dtype, cast the result back"},
-    {"level", SH_OPTION_CHOICE, "function", "function|dispatch", "dispatch also sees what composites are made of"},
+    {"level", SH_OPTION_CHOICE, "function", "function|dispatch",
+     "dispatch also sees what composites are made of"},
     SH_WHERE_OPTIONS,
     {NULL, SH_OPTION_STRING, NULL, NULL, NULL},
 };
@@ -45,7 +46,9 @@ static bool text_to_value(const char *text, const sh_param *param, int64_t *ints
     switch (param->type) {
     case SH_TYPE_STRING: *value = sh_value_string(text); return true;
     case SH_TYPE_DTYPE: *value = sh_value_dtype(sh_dtype_parse(text)); return value->tag == SH_TAG_DTYPE;
-    case SH_TYPE_FLAG: *value = sh_value_flag(yes); return yes || strcmp(text, "False") == 0 || strcmp(text, "false") == 0;
+    case SH_TYPE_FLAG:
+        *value = sh_value_flag(yes);
+        return yes || strcmp(text, "False") == 0 || strcmp(text, "false") == 0;
     case SH_TYPE_INTS: {
         size_t n = 0;
         for (; *text && n < SH_MAX_DIMS; text = *end ? end + 1 : end) {
@@ -71,9 +74,12 @@ static sh_status apply_sets(const swap *s, sh_call *call) {
         int64_t ints[SH_MAX_DIMS];
         sh_value value;
         const int i = sh_schema_find(schema, s->sets[k].name);
-        if (i < 0) return sh_fail(SH_ERROR_ARGUMENT, "swap: %s has no argument %s: %s", schema->name, s->sets[k].name, schema->text);
+        if (i < 0)
+            return sh_fail(SH_ERROR_ARGUMENT, "swap: %s has no argument %s: %s", schema->name,
+                           s->sets[k].name, schema->text);
         if (!text_to_value(s->sets[k].text, &schema->params[i], ints, &value))
-            return sh_fail(SH_ERROR_ARGUMENT, "swap: %s=%s does not fit: %s", s->sets[k].name, s->sets[k].text, schema->text);
+            return sh_fail(SH_ERROR_ARGUMENT, "swap: %s=%s does not fit: %s", s->sets[k].name,
+                           s->sets[k].text, schema->text);
         SH_TRY(sh_call_set_arg(call, (uint32_t)i, value));
     }
     return SH_OK;
@@ -157,7 +163,8 @@ static sh_status read_sets(swap *s, const char *text) {
     char *copy = text ? sh__strdup(text) : NULL, *save = NULL;
     if (!copy) return text ? SH_ERROR_MEMORY : SH_OK;
     sh_status status = SH_OK;
-    for (char *part = strtok_r(copy, ";", &save); part && status >= 0; part = strtok_r(NULL, ";", &save)) status = read_set(s, part);
+    for (char *part = strtok_r(copy, ";", &save); part && status >= 0; part = strtok_r(NULL, ";", &save))
+        status = read_set(s, part);
     sh__free(copy);
     return status;
 }
@@ -166,18 +173,22 @@ static const sh_op *known_op(const char *name) {
     const sh_op *op = sh_op_find(name);
     if (op && sh_op_schema(op)) return op;
     const char *near = sh_op_suggest(name);
-    sh_fail(SH_ERROR_SPEC, "swap: there is no op %s%s%s", name, near ? "; did you mean " : "", near ? near : "");
+    sh_fail(SH_ERROR_SPEC, "swap: there is no op %s%s%s", name, near ? "; did you mean " : "",
+            near ? near : "");
     return NULL;
 }
 
 static sh_status read_swap(swap *s, const sh_options *o) {
-    const char *from = sh_option_text(o, "from"), *to = sh_option_text(o, "to"), *cast = sh_option_text(o, "cast");
+    const char *from = sh_option_text(o, "from"), *to = sh_option_text(o, "to"),
+               *cast = sh_option_text(o, "cast");
     SH_TRY(sh_selection_read(&s->where, o));
     if (!from && !sh_option_text(o, "ops")) return sh_fail(SH_ERROR_SPEC, "swap: from=OP is missing");
-    if (!to && !cast && !sh_option_text(o, "set")) return sh_fail(SH_ERROR_SPEC, "swap: one of to=, set= or cast= is missing");
+    if (!to && !cast && !sh_option_text(o, "set"))
+        return sh_fail(SH_ERROR_SPEC, "swap: one of to=, set= or cast= is missing");
     if (from && !known_op(from)) return SH_ERROR_SPEC;
     if (to && !(s->to = known_op(to))) return SH_ERROR_SPEC;
-    if (cast && !(s->cast = sh_dtype_parse(cast))) return sh_fail(SH_ERROR_SPEC, "swap: cast=%s: there is no such dtype", cast);
+    if (cast && !(s->cast = sh_dtype_parse(cast)))
+        return sh_fail(SH_ERROR_SPEC, "swap: cast=%s: there is no such dtype", cast);
     return read_sets(s, sh_option_text(o, "set"));
 }
 
@@ -191,15 +202,17 @@ sh_status sh__swap_make(const sh_options *o, sh_mode **mode) {
     }
     const char *const ops[] = {sh_option_text(o, "from"), NULL};
     const bool counts = sh_selection_counts(&s->where);
-    *mode = sh_mode_new(on_call, &(sh_mode_options){
-                                     .name = "swap",
-                                     .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0 ? SH_LEVEL_DISPATCH : SH_LEVEL_FUNCTION,
-                                     .kind = counts ? SH_MODE_STATEFUL : SH_MODE_REWRITING,
-                                     .flags = counts ? SH_MODE_COUNTS_CALLS : 0,
-                                     .ops = ops[0] ? ops : NULL,
-                                     .user = s,
-                                     .destroy = swap_free,
-                                 });
+    *mode = sh_mode_new(on_call,
+                        &(sh_mode_options){
+                            .name = "swap",
+                            .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0 ? SH_LEVEL_DISPATCH
+                                                                                         : SH_LEVEL_FUNCTION,
+                            .kind = counts ? SH_MODE_STATEFUL : SH_MODE_REWRITING,
+                            .flags = counts ? SH_MODE_COUNTS_CALLS : 0,
+                            .ops = ops[0] ? ops : NULL,
+                            .user = s,
+                            .destroy = swap_free,
+                        });
     if (*mode) return SH_OK;
     swap_free(s);
     return sh_error()->code;

@@ -12,7 +12,8 @@
 
 const sh_option sh__trace_options[] = {
     {"out", SH_OPTION_STRING, "trace-%p.json", NULL, "file to write, %p is the pid"},
-    {"level", SH_OPTION_CHOICE, "function", "function|dispatch", "dispatch also sees what composites are made of"},
+    {"level", SH_OPTION_CHOICE, "function", "function|dispatch",
+     "dispatch also sees what composites are made of"},
     SH_WHERE_OPTIONS,
     {NULL, SH_OPTION_STRING, NULL, NULL, NULL},
 };
@@ -34,9 +35,12 @@ static double now_us(const tracer *t) {
 static void put_string(FILE *out, const char *text) {
     fputc('"', out);
     for (; *text; text++) {
-        if (*text == '"' || *text == '\\') fprintf(out, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20) fprintf(out, "\\u%04x", (unsigned char)*text);
-        else fputc(*text, out);
+        if (*text == '"' || *text == '\\')
+            fprintf(out, "\\%c", *text);
+        else if ((unsigned char)*text < 0x20)
+            fprintf(out, "\\u%04x", (unsigned char)*text);
+        else
+            fputc(*text, out);
     }
     fputc('"', out);
 }
@@ -54,7 +58,8 @@ static void begin_event(tracer *t, char phase, const char *name) {
     flockfile(t->out);
     fputs("{\"name\":", t->out);
     put_string(t->out, name);
-    fprintf(t->out, ",\"ph\":\"%c\",\"ts\":%.3f,\"pid\":%ld,\"tid\":%ld", phase, now_us(t), (long)getpid(), (long)gettid());
+    fprintf(t->out, ",\"ph\":\"%c\",\"ts\":%.3f,\"pid\":%ld,\"tid\":%ld", phase, now_us(t), (long)getpid(),
+            (long)gettid());
 }
 
 static void put_results(FILE *out, const sh_call *call) {
@@ -83,8 +88,10 @@ static sh_status on_call(sh_mode *mode, sh_call *call) {
     const sh_status status = sh_next(call);
     begin_event(t, 'E', name);
     fputs(",\"args\":{\"result\":", t->out);
-    if (status < 0) put_string(t->out, sh_error()->message);
-    else put_results(t->out, call);
+    if (status < 0)
+        put_string(t->out, sh_error()->message);
+    else
+        put_results(t->out, call);
     fputc('}', t->out);
     end_event(t);
     return status < 0 ? status : SH_PASS;
@@ -92,7 +99,10 @@ static sh_status on_call(sh_mode *mode, sh_call *call) {
 
 static void tracer_free(void *user) {
     tracer *t = user;
-    if (t->out) fprintf(t->out, "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%ld,\"args\":{\"name\":\"shunt\"}}\n]\n", (long)getpid());
+    if (t->out)
+        fprintf(t->out,
+                "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%ld,\"args\":{\"name\":\"shunt\"}}\n]\n",
+                (long)getpid());
     sh_selection_free(&t->where);
     sh_report_close(t->out);
     sh__free(t);
@@ -108,7 +118,9 @@ sh_status sh__trace_make(const sh_options *o, sh_mode **mode) {
         fputs("[\n", t->out);
         *mode = sh_mode_new(on_call, &(sh_mode_options){
                                          .name = "trace",
-                                         .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0 ? SH_LEVEL_DISPATCH : SH_LEVEL_FUNCTION,
+                                         .level = strcmp(sh_option_text(o, "level"), "dispatch") == 0
+                                                      ? SH_LEVEL_DISPATCH
+                                                      : SH_LEVEL_FUNCTION,
                                          .kind = SH_MODE_WATCHING,
                                          .flags = sh_selection_counts(&t->where) ? SH_MODE_COUNTS_CALLS : 0,
                                          .user = t,

@@ -7,7 +7,8 @@ static sh_status read_dtype(sh_selection *where, const sh_options *o) {
     const char *text = sh_option_text(o, "dtype");
     if (!text) return SH_OK;
     where->dtype = sh_dtype_parse(text);
-    return where->dtype ? SH_OK : sh_fail(SH_ERROR_SPEC, "%s: dtype=%s: there is no such dtype", o->type->name, text);
+    return where->dtype ? SH_OK
+                        : sh_fail(SH_ERROR_SPEC, "%s: dtype=%s: there is no such dtype", o->type->name, text);
 }
 
 /* One entry of a shape: *, N or A..B. Zero-sized dimensions are N = 0 and match through max < min. */
@@ -21,13 +22,15 @@ static sh_status read_shape(sh_selection *where, const sh_options *o) {
     where->ndim = -1;
     if (!text) return SH_OK;
     char copy[256], *save = NULL;
-    if (strlen(text) >= sizeof copy) return sh_fail(SH_ERROR_SPEC, "%s: shape=[%.40s...] is too long", o->type->name, text);
+    if (strlen(text) >= sizeof copy)
+        return sh_fail(SH_ERROR_SPEC, "%s: shape=[%.40s...] is too long", o->type->name, text);
     strcpy(copy, text);
     where->ndim = 0;
     for (char *part = strtok_r(copy, " ,", &save); part; part = strtok_r(NULL, " ,", &save)) {
         const int i = where->ndim++;
         if (i == SH_MAX_DIMS || !read_size(part, &where->min_size[i], &where->max_size[i]))
-            return sh_fail(SH_ERROR_SPEC, "%s: shape=[%s]: '%s' is no size: expected N, A..B or *", o->type->name, text, part);
+            return sh_fail(SH_ERROR_SPEC, "%s: shape=[%s]: '%s' is no size: expected N, A..B or *",
+                           o->type->name, text, part);
     }
     return SH_OK;
 }
@@ -53,7 +56,9 @@ void sh_selection_free(sh_selection *where) {
 
 bool sh_selection_counts(const sh_selection *where) { return where->first_call || where->last_call; }
 
-static bool in_range(int64_t value, int64_t low, int64_t high) { return (!low || value >= low) && (!high || value <= high); }
+static bool in_range(int64_t value, int64_t low, int64_t high) {
+    return (!low || value >= low) && (!high || value <= high);
+}
 
 static bool shape_matches(const sh_selection *where, const sh_tensor *t) {
     if (sh_tensor_ndim(t) != where->ndim) return false;
@@ -78,12 +83,15 @@ static bool tensors_match(const sh_selection *where, const sh_call *call) {
 static bool op_matches(const sh_filter *filter, const sh_call *call) {
     const sh_op *family = sh_op_by_id(sh_call_family(call));
     const char *name = sh_op_name(sh_call_op_of(call));
-    return sh_filter_match(filter, name) || (*sh_filter_text(filter) != '!' && sh_filter_match(filter, sh_op_name(family)));
+    return sh_filter_match(filter, name) ||
+           (*sh_filter_text(filter) != '!' && sh_filter_match(filter, sh_op_name(family)));
 }
 
 bool sh_selection_match(const sh_selection *where, const sh_call *call) {
     if (!op_matches(where->ops, call)) return false;
     if (!sh_filter_match(where->scope, sh_scope_path())) return false;
-    if (sh_selection_counts(where) && !in_range((int64_t)sh_call_number(call), where->first_call, where->last_call)) return false;
+    if (sh_selection_counts(where) &&
+        !in_range((int64_t)sh_call_number(call), where->first_call, where->last_call))
+        return false;
     return tensors_match(where, call);
 }

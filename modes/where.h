@@ -7,19 +7,22 @@
 #include "dispatch/filter.h"
 #include "modes/options.h"
 
-#define SH_WHERE_OPTIONS                                                                           \
-    {"ops", SH_OPTION_STRING, NULL, NULL, "only ops whose name matches this filter (add|mul*, !copy)"}, \
-    {"dtype", SH_OPTION_STRING, NULL, NULL, "only where the first tensor has this dtype"},         \
-    {"numel", SH_OPTION_RANGE, NULL, NULL, "only where the largest tensor has so many elements"},  \
-    {"shape", SH_OPTION_STRING, NULL, NULL, "only where the first tensor has this shape: [2,*,3..8]"}, \
-    {"scope", SH_OPTION_STRING, NULL, NULL, "only in named scopes or nodes that match this regular expression"}, \
-    {"call", SH_OPTION_RANGE, NULL, NULL, "only the calls with these numbers, counted from the push"}
+#define SH_WHERE_OPTIONS                                                                                   \
+    {"ops", SH_OPTION_STRING, NULL, NULL, "only ops whose name matches this filter (add|mul*, !copy)"},    \
+        {"dtype", SH_OPTION_STRING, NULL, NULL, "only where the first tensor has this dtype"},             \
+        {"numel", SH_OPTION_RANGE, NULL, NULL, "only where the largest tensor has so many elements"},      \
+        {"shape", SH_OPTION_STRING, NULL, NULL, "only where the first tensor has this shape: [2,*,3..8]"}, \
+        {"scope", SH_OPTION_STRING, NULL, NULL,                                                            \
+         "only in named scopes or nodes that match this regular expression"},                              \
+    {                                                                                                      \
+        "call", SH_OPTION_RANGE, NULL, NULL, "only the calls with these numbers, counted from the push"    \
+    }
 
 typedef struct sh_selection {
     sh_filter *ops, *scope;
     sh_dtype dtype;
     int64_t min_numel, max_numel;
-    int ndim; /* of the shape; -1: any */
+    int ndim;                                             /* of the shape; -1: any */
     int64_t min_size[SH_MAX_DIMS], max_size[SH_MAX_DIMS]; /* 0: no bound */
     int64_t first_call, last_call;
 } sh_selection;

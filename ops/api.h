@@ -31,33 +31,37 @@ SH_END_DECLS
 #ifndef __cplusplus
 
 #ifdef __clang__
-#define SH__QUIET                                                                                  \
+#define SH__QUIET                                                                                    \
     _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Winitializer-overrides\"") \
-        _Pragma("clang diagnostic ignored \"-Wmissing-braces\"")                                   \
+        _Pragma("clang diagnostic ignored \"-Wmissing-braces\"")                                     \
             _Pragma("clang diagnostic ignored \"-Wmissing-field-initializers\"")
 #define SH__LOUD _Pragma("clang diagnostic pop")
 #else
-#define SH__QUIET                                                                                  \
-    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Woverride-init\"")           \
-        _Pragma("GCC diagnostic ignored \"-Wmissing-braces\"")                                     \
+#define SH__QUIET                                                                        \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Woverride-init\"") \
+        _Pragma("GCC diagnostic ignored \"-Wmissing-braces\"")                           \
             _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")
 #define SH__LOUD _Pragma("GCC diagnostic pop")
 #endif
 
 /* Each argument's text stands once in an expansion, so nesting does not grow it. */
 #define SH__TENSOR(x) SH__TENSOR_(SH__UNIQUE(sh__v), x)
-#define SH__TENSOR_(v, x)                                                                          \
-    __extension__({                                                                                \
-        __auto_type v = (x);                                                                       \
+#define SH__TENSOR_(v, x)                                                                                                  \
+    __extension__({                                                                                                        \
+        __auto_type v = (x);                                                                                               \
         _Generic(v, sh_tensor *: sh__tensor_itself, void *: sh__tensor_null, bool: sh__wrap_flag, float: sh__wrap_float, \
-                 double: sh__wrap_float, default: sh__wrap_int)(v);                                \
+                 double: sh__wrap_float, default: sh__wrap_int)(v); \
     })
 #define SH__SCALAR(x) SH__SCALAR_(SH__UNIQUE(sh__v), x)
-#define SH__SCALAR_(v, x)                                                                          \
-    __extension__({                                                                                \
-        __auto_type v = (x);                                                                       \
-        _Generic(v, sh_value: sh__value_itself, bool: sh_value_flag, float: sh_value_float,        \
-                 double: sh_value_float, default: sh_value_int)(v);                                \
+#define SH__SCALAR_(v, x)                  \
+    __extension__({                        \
+        __auto_type v = (x);               \
+        _Generic(v, sh_value               \
+                 : sh__value_itself, bool  \
+                 : sh_value_flag, float    \
+                 : sh_value_float, double  \
+                 : sh_value_float, default \
+                 : sh_value_int)(v);       \
     })
 
 #endif

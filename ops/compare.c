@@ -18,7 +18,8 @@ static bool close_integers(int64_t a, int64_t b, const sh_allclose_options *o) {
     return (double)distance <= o->atol + o->rtol * fabs((double)b);
 }
 
-static bool same_element(sh_dtype da, const char *a, sh_dtype db, const char *b, const sh_allclose_options *o) {
+static bool same_element(sh_dtype da, const char *a, sh_dtype db, const char *b,
+                         const sh_allclose_options *o) {
     if (sh_dtype_kind_of(da) != SH_KIND_FLOAT && sh_dtype_kind_of(db) != SH_KIND_FLOAT)
         return close_integers(sh_load_i64(da, a), sh_load_i64(db, b), o);
     return close_enough(sh_load_f64(da, a), sh_load_f64(db, b), o);
@@ -26,9 +27,12 @@ static bool same_element(sh_dtype da, const char *a, sh_dtype db, const char *b,
 
 static bool usable(const char *what, const sh_tensor *a, const sh_tensor *b) {
     if (sh__error_pending()) return false;
-    if (!a || !b) sh_fail(SH_ERROR_NULL, "%s: argument %s is NULL", what, a ? "b" : "a");
-    else if (a->device == SH_META || b->device == SH_META) sh_fail(SH_ERROR_DEVICE, "%s: a meta tensor holds no data", what);
-    else return true;
+    if (!a || !b)
+        sh_fail(SH_ERROR_NULL, "%s: argument %s is NULL", what, a ? "b" : "a");
+    else if (a->device == SH_META || b->device == SH_META)
+        sh_fail(SH_ERROR_DEVICE, "%s: a meta tensor holds no data", what);
+    else
+        return true;
     return false;
 }
 
@@ -38,11 +42,14 @@ bool(sh_allclose)(const sh_tensor *a, const sh_tensor *b, const sh_allclose_opti
     int32_t ndim;
     if (!options) options = &defaults;
     if (!usable("sh_allclose", a, b)) return false;
-    if (sh_broadcast("sh_allclose", a->ndim, a->sizes, b->ndim, b->sizes, &ndim, shape.sizes) < 0) return false;
+    if (sh_broadcast("sh_allclose", a->ndim, a->sizes, b->ndim, b->sizes, &ndim, shape.sizes) < 0)
+        return false;
     shape.ndim = (uint8_t)ndim;
     for (int i = 0; i < ndim; i++) shape.numel *= shape.sizes[i];
     SH_EACH_ELEMENT(&shape, index)
-    if (!same_element((sh_dtype)a->dtype, sh_element(a, index, ndim), (sh_dtype)b->dtype, sh_element(b, index, ndim), options)) return false;
+    if (!same_element((sh_dtype)a->dtype, sh_element(a, index, ndim), (sh_dtype)b->dtype,
+                      sh_element(b, index, ndim), options))
+        return false;
     return true;
 }
 

@@ -22,10 +22,10 @@ SH_API bool sh_equal(const sh_tensor *a, const sh_tensor *b);
 #ifndef __cplusplus
 /* sh_allclose(a, b), sh_allclose(a, b, .rtol = 1e-3) */
 #define sh_allclose(...) SH__allclose(SH__UNIQUE(sh__o), __VA_ARGS__, .sh_ = 0)
-#define SH__allclose(v, a, b, ...)                                                                 \
-    __extension__({                                                                                \
-        SH__QUIET const sh_allclose_options v = {SH_ALLCLOSE_DEFAULTS, .sh_ = 0, __VA_ARGS__};     \
-        SH__LOUD(sh_allclose)(a, b, &v);                                                           \
+#define SH__allclose(v, a, b, ...)                                                             \
+    __extension__({                                                                            \
+        SH__QUIET const sh_allclose_options v = {SH_ALLCLOSE_DEFAULTS, .sh_ = 0, __VA_ARGS__}; \
+        SH__LOUD(sh_allclose)(a, b, &v);                                                       \
     })
 #endif
 

@@ -7,9 +7,10 @@ enum { CPU = 1, CODE_INT = 0, CODE_UINT = 1, CODE_FLOAT = 2, CODE_BFLOAT = 4, CO
 static const struct {
     sh_dtype dtype;
     uint8_t code, bits;
-} dtypes[] = {{SH_F32, CODE_FLOAT, 32}, {SH_F64, CODE_FLOAT, 64}, {SH_F16, CODE_FLOAT, 16}, {SH_BF16, CODE_BFLOAT, 16},
-              {SH_I64, CODE_INT, 64},   {SH_I32, CODE_INT, 32},   {SH_I16, CODE_INT, 16},   {SH_I8, CODE_INT, 8},
-              {SH_U8, CODE_UINT, 8},    {SH_B8, CODE_BOOL, 8}};
+} dtypes[] = {{SH_F32, CODE_FLOAT, 32},   {SH_F64, CODE_FLOAT, 64}, {SH_F16, CODE_FLOAT, 16},
+              {SH_BF16, CODE_BFLOAT, 16}, {SH_I64, CODE_INT, 64},   {SH_I32, CODE_INT, 32},
+              {SH_I16, CODE_INT, 16},     {SH_I8, CODE_INT, 8},     {SH_U8, CODE_UINT, 8},
+              {SH_B8, CODE_BOOL, 8}};
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 /* ---- out ---- both managed forms share one block: the struct, then sizes and strides */
@@ -33,19 +34,22 @@ static void delete_versioned(DLManagedTensorVersioned *self) { take_back(self->m
 static handed_out *hand_out(sh_tensor *t, DLTensor *dl) {
     if (sh__error_pending()) return NULL;
     if (!t || t->device != SH_HOST) {
-        sh_fail(t ? SH_ERROR_DEVICE : SH_ERROR_NULL, t ? "sh_to_dlpack: the tensor is not on the host" : "sh_to_dlpack: the tensor is NULL");
+        sh_fail(t ? SH_ERROR_DEVICE : SH_ERROR_NULL,
+                t ? "sh_to_dlpack: the tensor is not on the host" : "sh_to_dlpack: the tensor is NULL");
         return NULL;
     }
     handed_out *h = sh__calloc(1, sizeof *h);
     if (!h) return NULL;
     h->t = sh_keep(t);
-    *dl = (DLTensor){.data = t->data, .device = {CPU, 0}, .ndim = t->ndim, .shape = h->shape, .strides = h->strides};
+    *dl = (DLTensor){
+        .data = t->data, .device = {CPU, 0}, .ndim = t->ndim, .shape = h->shape, .strides = h->strides};
     for (int i = 0; i < t->ndim; i++) {
         h->shape[i] = t->sizes[i];
         h->strides[i] = t->strides[i];
     }
     for (size_t i = 0; i < DTYPES; i++)
-        if (dtypes[i].dtype == (sh_dtype)t->dtype) dl->dtype = (DLDataType){dtypes[i].code, dtypes[i].bits, 1};
+        if (dtypes[i].dtype == (sh_dtype)t->dtype)
+            dl->dtype = (DLDataType){dtypes[i].code, dtypes[i].bits, 1};
     return h;
 }
 
@@ -69,17 +73,21 @@ DLManagedTensorVersioned *sh_to_dlpack(sh_tensor *t) {
 
 static sh_dtype dtype_of(DLDataType type) {
     for (size_t i = 0; i < DTYPES; i++)
-        if (dtypes[i].code == type.code && dtypes[i].bits == type.bits && type.lanes == 1) return dtypes[i].dtype;
+        if (dtypes[i].code == type.code && dtypes[i].bits == type.bits && type.lanes == 1)
+            return dtypes[i].dtype;
     return SH_NO_DTYPE;
 }
 
 static sh_status check(const DLTensor *dl) {
-    if (dl->device.device_type != CPU) return sh_fail(SH_ERROR_DEVICE, "sh_from_dlpack: device type %d is not the CPU (1)", dl->device.device_type);
+    if (dl->device.device_type != CPU)
+        return sh_fail(SH_ERROR_DEVICE, "sh_from_dlpack: device type %d is not the CPU (1)",
+                       dl->device.device_type);
     if (!dtype_of(dl->dtype))
-        return sh_fail(SH_ERROR_DTYPE, "sh_from_dlpack: type code %d with %d bits and %d lanes is not known", dl->dtype.code, dl->dtype.bits,
-                       dl->dtype.lanes);
+        return sh_fail(SH_ERROR_DTYPE, "sh_from_dlpack: type code %d with %d bits and %d lanes is not known",
+                       dl->dtype.code, dl->dtype.bits, dl->dtype.lanes);
     if (dl->ndim < 0 || dl->ndim > SH_MAX_DIMS)
-        return sh_fail(SH_ERROR_SHAPE, "sh_from_dlpack: %d dimensions, the most is %d", dl->ndim, SH_MAX_DIMS);
+        return sh_fail(SH_ERROR_SHAPE, "sh_from_dlpack: %d dimensions, the most is %d", dl->ndim,
+                       SH_MAX_DIMS);
     if (dl->ndim && !dl->shape) return sh_fail(SH_ERROR_NULL, "sh_from_dlpack: shape is NULL");
     return SH_OK;
 }
@@ -110,9 +118,14 @@ sh_tensor *sh_from_dlpack_unversioned(DLManagedTensor *managed) {
 
 sh_tensor *sh_from_dlpack(DLManagedTensorVersioned *managed) {
     if (sh__error_pending()) return NULL;
-    if (!managed) sh_fail(SH_ERROR_NULL, "sh_from_dlpack: the managed tensor is NULL");
-    else if (managed->version.major != 1) sh_fail(SH_ERROR_UNSUPPORTED, "sh_from_dlpack: DLPack version %u, expected 1", managed->version.major);
-    else if (managed->flags & READ_ONLY) sh_fail(SH_ERROR_UNSUPPORTED, "sh_from_dlpack: the tensor is read-only; copy it first");
-    else return take_in(&managed->dl_tensor, end_versioned, managed);
+    if (!managed)
+        sh_fail(SH_ERROR_NULL, "sh_from_dlpack: the managed tensor is NULL");
+    else if (managed->version.major != 1)
+        sh_fail(SH_ERROR_UNSUPPORTED, "sh_from_dlpack: DLPack version %u, expected 1",
+                managed->version.major);
+    else if (managed->flags & READ_ONLY)
+        sh_fail(SH_ERROR_UNSUPPORTED, "sh_from_dlpack: the tensor is read-only; copy it first");
+    else
+        return take_in(&managed->dl_tensor, end_versioned, managed);
     return NULL;
 }

@@ -77,8 +77,8 @@ static inline bool sh_next_index(int ndim, const int64_t *sizes, int64_t *index)
 }
 
 /* for every element of `t`: SH_EACH_ELEMENT(t, index) { *sh_element(t, index, t->ndim) ... } */
-#define SH_EACH_ELEMENT(t, index)                                                                  \
-    for (int64_t index[SH_MAX_DIMS] = {0}, SH__CAT(index, _go) = (t)->numel > 0; SH__CAT(index, _go);  \
+#define SH_EACH_ELEMENT(t, index)                                                                     \
+    for (int64_t index[SH_MAX_DIMS] = {0}, SH__CAT(index, _go) = (t)->numel > 0; SH__CAT(index, _go); \
          SH__CAT(index, _go) = sh_next_index((t)->ndim, (t)->sizes, index))
 
 #endif

@@ -18,7 +18,8 @@ sh_ints sh__option_axes(int64_t packed, int64_t *at);
  * means that none was given. */
 static inline sh_ints sh__option_list(const int64_t *given, int n, int64_t *at, bool zero_repeats) {
     if (zero_repeats && given[0] == 0) return (sh_ints){at, 0};
-    for (int i = 0; i < n; i++) at[i] = given[i] == SH_SAME || (zero_repeats && given[i] == 0) ? given[0] : given[i];
+    for (int i = 0; i < n; i++)
+        at[i] = given[i] == SH_SAME || (zero_repeats && given[i] == 0) ? given[0] : given[i];
     return (sh_ints){at, (size_t)n};
 }
 
@@ -42,10 +43,11 @@ static inline bool sh__fast_alloc(sh_tensor **t, const sh_spec *specs, uint32_t 
 /* Can an in-place result go straight into self? Same shape and dtype; self overlaps nothing but itself, which the
  * slow path decides for views. */
 static inline bool sh__fast_target(const sh_tensor *self, const sh_spec *spec) {
-    if (spec->like == self) return self->storage && atomic_load_explicit(&self->storage->refs, memory_order_relaxed) == 1;
+    if (spec->like == self)
+        return self->storage && atomic_load_explicit(&self->storage->refs, memory_order_relaxed) == 1;
     if (spec->like) return false;
-    return self->dtype == spec->dtype && self->ndim == spec->ndim && (self->flags & SH_TENSOR_CONTIGUOUS) && self->storage &&
-           atomic_load_explicit(&self->storage->refs, memory_order_relaxed) == 1 &&
+    return self->dtype == spec->dtype && self->ndim == spec->ndim && (self->flags & SH_TENSOR_CONTIGUOUS) &&
+           self->storage && atomic_load_explicit(&self->storage->refs, memory_order_relaxed) == 1 &&
            memcmp(self->sizes, spec->sizes, (size_t)spec->ndim * sizeof *spec->sizes) == 0;
 }
 
@@ -55,6 +57,7 @@ static inline sh_tensor *sh__fast_written(sh_tensor *self) {
 }
 
 /* A returns-form kernel is done: keeps its results, drops what else it made, names the op in an error. */
-bool sh__fast_returned(sh_status status, uint32_t mark, const sh_value *results, uint32_t n, const char *op, const sh_slot *slot);
+bool sh__fast_returned(sh_status status, uint32_t mark, const sh_value *results, uint32_t n, const char *op,
+                       const sh_slot *slot);
 
 #endif

@@ -27,7 +27,8 @@ double sh_call_flops(const sh_call *call) {
     static const struct {
         const char *op;
         int argument; /* of the summed dimension; -1: a convolution */
-    } counted[] = {{"matmul", 0}, {"mm", 0}, {"bmm", 0}, {"mv", 0}, {"dot", 0}, {"addmm", 1}, {"linear", 0}, {"conv1d", -1}, {"conv2d", -1}};
+    } counted[] = {{"matmul", 0}, {"mm", 0},     {"bmm", 0},     {"mv", 0},     {"dot", 0},
+                   {"addmm", 1},  {"linear", 0}, {"conv1d", -1}, {"conv2d", -1}};
     const char *name = sh_op_name(sh_call_op_of(call));
     if (!sh_call_has_result(call)) return 0;
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {

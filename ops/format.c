@@ -27,14 +27,17 @@ typedef struct printer {
 static bool cuts(const printer *p, int64_t size) { return p->summarise && size > 2 * p->options.edge_items; }
 
 /* Visits the elements that will be shown. */
-static void each_shown(printer *p, int dim, const char *at, void (*visit)(printer *p, const char *at, void *user), void *user) {
+static void each_shown(printer *p, int dim, const char *at,
+                       void (*visit)(printer *p, const char *at, void *user), void *user) {
     if (dim == p->t->ndim) {
         visit(p, at, user);
         return;
     }
-    const int64_t size = p->t->sizes[dim], step = p->t->strides[dim] * (int64_t)p->t->element, edge = p->options.edge_items;
+    const int64_t size = p->t->sizes[dim], step = p->t->strides[dim] * (int64_t)p->t->element,
+                  edge = p->options.edge_items;
     for (int64_t i = 0; i < size; i++)
-        if (!cuts(p, size) || i < edge || i >= size - edge) each_shown(p, dim + 1, at + i * step, visit, user);
+        if (!cuts(p, size) || i < edge || i >= size - edge)
+            each_shown(p, dim + 1, at + i * step, visit, user);
 }
 
 /* ---- the width ---- */
@@ -62,7 +65,8 @@ static int put_number(const printer *p, const char *at, char *text) {
     if (isnan(v)) return snprintf(text, NUMBER, "nan");
     if (isinf(v)) return snprintf(text, NUMBER, v < 0 ? "-inf" : "inf");
     if (p->scientific) return snprintf(text, NUMBER, "%.*e", p->options.precision, v);
-    return p->whole ? snprintf(text, NUMBER, "%.0f.", v) : snprintf(text, NUMBER, "%.*f", p->options.precision, v);
+    return p->whole ? snprintf(text, NUMBER, "%.0f.", v)
+                    : snprintf(text, NUMBER, "%.*f", p->options.precision, v);
 }
 
 /* NaN and infinities do not count for the width of floats, nor do zeros, as in PyTorch. */
@@ -100,7 +104,8 @@ static void put_blanks(FILE *out, int n) { fprintf(out, "%*s", n, ""); }
 
 /* One dimension, broken into lines of as many elements as fit. */
 static void put_vector(const printer *p, int dim, const char *at, int indent) {
-    const int64_t size = p->t->sizes[dim], step = p->t->strides[dim] * (int64_t)p->t->element, edge = p->options.edge_items;
+    const int64_t size = p->t->sizes[dim], step = p->t->strides[dim] * (int64_t)p->t->element,
+                  edge = p->options.edge_items;
     const int fit = (p->options.line_width - indent) / (p->width + 2), per_line = fit > 1 ? fit : 1;
     int64_t shown = 0;
     fputc('[', p->out);
@@ -112,8 +117,10 @@ static void put_vector(const printer *p, int dim, const char *at, int indent) {
         } else if (shown) {
             fputs(", ", p->out);
         }
-        if (gap) fputs(" ...", p->out);
-        else put_element(p, at + i * step);
+        if (gap)
+            fputs(" ...", p->out);
+        else
+            put_element(p, at + i * step);
         if (gap) i = size - edge - 1;
     }
     fputc(']', p->out);
@@ -128,7 +135,8 @@ static void put_dimension(const printer *p, int dim, const char *at, int indent)
         put_vector(p, dim, at, indent);
         return;
     }
-    const int64_t size = p->t->sizes[dim], step = p->t->strides[dim] * (int64_t)p->t->element, edge = p->options.edge_items;
+    const int64_t size = p->t->sizes[dim], step = p->t->strides[dim] * (int64_t)p->t->element,
+                  edge = p->options.edge_items;
     fputc('[', p->out);
     for (int64_t i = 0; i < size; i++) {
         const bool gap = cuts(p, size) && i == edge;
@@ -137,8 +145,10 @@ static void put_dimension(const printer *p, int dim, const char *at, int indent)
             for (int k = dim; k < p->t->ndim - 1; k++) fputc('\n', p->out);
             put_blanks(p->out, indent + 1);
         }
-        if (gap) fputs("...", p->out);
-        else put_dimension(p, dim + 1, at + i * step, indent + 1);
+        if (gap)
+            fputs("...", p->out);
+        else
+            put_dimension(p, dim + 1, at + i * step, indent + 1);
         if (gap) i = size - edge - 1;
     }
     fputc(']', p->out);
@@ -158,8 +168,10 @@ static void put_dtype(FILE *out, const sh_tensor *t, const char *text, int line_
     const int n = snprintf(suffix, sizeof suffix, "dtype=torch.%s", sh_dtype_torch_name(dtype));
     const char *last = strrchr(text, '\n');
     const size_t used = last ? strlen(last + 1) + 2 : strlen(text) + 2;
-    if (used + (size_t)n + 2 > (size_t)line_width) fprintf(out, ",\n%*s%s", PREFIX, "", suffix);
-    else fprintf(out, ", %s", suffix);
+    if (used + (size_t)n + 2 > (size_t)line_width)
+        fprintf(out, ",\n%*s%s", PREFIX, "", suffix);
+    else
+        fprintf(out, ", %s", suffix);
 }
 
 static char *body(const sh_tensor *t, const sh_print_options *options) {

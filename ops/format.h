@@ -13,11 +13,11 @@
 SH_BEGIN_DECLS
 
 typedef struct sh_print_options {
-    int precision; /* digits behind the point; 4 */
-    int64_t threshold; /* more elements than this are summarised; 1000 */
+    int precision;      /* digits behind the point; 4 */
+    int64_t threshold;  /* more elements than this are summarised; 1000 */
     int64_t edge_items; /* at each end of a summarised dimension; 3 */
-    int line_width; /* 80 */
-    int sci_mode;   /* 1 always, 0 never, -1 where the range asks for it */
+    int line_width;     /* 80 */
+    int sci_mode;       /* 1 always, 0 never, -1 where the range asks for it */
 } sh_print_options;
 /* For the process; NULL restores the defaults. */
 SH_API void sh_set_print_options(const sh_print_options *options);

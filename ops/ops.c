@@ -23,7 +23,8 @@ bool sh__fast_own(sh_tensor **t, uint32_t n) {
     return true;
 }
 
-bool sh__fast_returned(sh_status status, uint32_t mark, const sh_value *results, uint32_t n, const char *op, const sh_slot *slot) {
+bool sh__fast_returned(sh_status status, uint32_t mark, const sh_value *results, uint32_t n, const char *op,
+                       const sh_slot *slot) {
     const bool good = status >= 0 && !sh__error_pending();
     if (!good) {
         sh__error_ensure(status);
@@ -37,7 +38,9 @@ sh_tensor *sh__wrap_float(double number) { return sh_tensor_from_number(sh_value
 sh_tensor *sh__wrap_int(int64_t number) { return sh_tensor_from_number(sh_value_int(number)); }
 sh_tensor *sh__wrap_flag(bool flag) { return sh_tensor_from_number(sh_value_flag(flag)); }
 
-static sh_status copy_into(sh_tensor *to, const sh_tensor *from) { return sh_cpu_copy(to, to, (sh_tensor *)(uintptr_t)from, false); }
+static sh_status copy_into(sh_tensor *to, const sh_tensor *from) {
+    return sh_cpu_copy(to, to, (sh_tensor *)(uintptr_t)from, false);
+}
 
 __attribute__((constructor(101))) static void install(void) {
     sh__set_copier(copy_into);

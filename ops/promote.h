@@ -21,7 +21,8 @@ sh_dtype sh_promotion_result(const sh_promotion *p);
 sh_dtype sh_result_type(const sh_tensor *a, const sh_tensor *b);
 
 /* The shape that a and b broadcast to, into `sizes`; an error that names both shapes. Returns the rank in *ndim. */
-sh_status sh_broadcast(const char *op, int a_ndim, const int64_t *a, int b_ndim, const int64_t *b, int32_t *ndim, int64_t *sizes);
+sh_status sh_broadcast(const char *op, int a_ndim, const int64_t *a, int b_ndim, const int64_t *b,
+                       int32_t *ndim, int64_t *sizes);
 /* Dimension `dim` of a tensor with `ndim`, counted from the end if negative; a 0-d tensor has one dimension here. */
 sh_status sh_wrap_dim(const char *op, int64_t dim, int ndim, int *wrapped);
 /* "[2, 3]" */

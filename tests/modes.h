@@ -27,11 +27,13 @@ static inline sh_status noting(sh_mode *mode, sh_call *call) {
 }
 
 static inline sh_mode *noting_mode(const char *who) {
-    return sh_mode_new(noting, &(sh_mode_options){.name = who, .user = (void *)(uintptr_t)who, .kind = SH_MODE_WATCHING});
+    return sh_mode_new(
+        noting, &(sh_mode_options){.name = who, .user = (void *)(uintptr_t)who, .kind = SH_MODE_WATCHING});
 }
 
 static inline sh_mode *noting_at_dispatch(const char *who) {
-    return sh_mode_new(noting, &(sh_mode_options){.name = who, .user = (void *)(uintptr_t)who, .level = SH_LEVEL_DISPATCH});
+    return sh_mode_new(
+        noting, &(sh_mode_options){.name = who, .user = (void *)(uintptr_t)who, .level = SH_LEVEL_DISPATCH});
 }
 
 static inline sh_status add_to_mul(sh_mode *mode, sh_call *call) {
@@ -47,7 +49,9 @@ static inline sh_status mul_to_sub(sh_mode *mode, sh_call *call) {
 }
 
 static inline sh_tensor *number(double v) { return sh_full(SH_SIZES(2), v, .dtype = SH_F32); }
-static inline double first(const sh_tensor *t) { return t ? sh_tensor_at(t, (const int64_t[]){0, 0, 0, 0}) : -12345; }
+static inline double first(const sh_tensor *t) {
+    return t ? sh_tensor_at(t, (const int64_t[]){0, 0, 0, 0}) : -12345;
+}
 
 /* The pending error's message contains the words; clears it. */
 static inline bool failed_with(sh_status code, const char *words) {

@@ -127,7 +127,8 @@ Test(filter, an_expression_that_would_explode_is_refused) {
     refused("a{100}{100}", SH_FILTER_ERE, "column 7", "repeats");
     refused("((((x{9}){9}){9}){9})", SH_FILTER_ERE, "column", "repeats");
     refused("a{99999}", SH_FILTER_ERE, "column 2", "repeats");
-    refused("^(a*)*(a*)*(a*)*(a*)*(a*)*(a*)*(a*)*(a*)*(a*)*(a*)*(a*)*", SH_FILTER_ERE, "column", "around repeats");
+    refused("^(a*)*(a*)*(a*)*(a*)*(a*)*(a*)*(a*)*(a*)*(a*)*(a*)*(a*)*", SH_FILTER_ERE, "column",
+            "around repeats");
     refused("\\<a*************", SH_FILTER_ERE, "column", "around repeats");
     refused("^((a?)+(a?)+(a?)+(a?)+(a?)+(a?)+)+", SH_FILTER_ERE, "column", "around repeats");
     refused("a++++++++++++++++++++++++++++++", SH_FILTER_ERE, "column", "repeats");

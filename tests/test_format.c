@@ -11,48 +11,34 @@ static void prints(const sh_tensor *t, const char *expected) {
 }
 
 Test(format, prints_as_torch_does) {
-    prints(sh_mul(sh_tensor_copy_of((float[]){0,1,2,3}, SH_F32, SH_SIZES(2,2)), 0.5),
+    prints(sh_mul(sh_tensor_copy_of((float[]){0, 1, 2, 3}, SH_F32, SH_SIZES(2, 2)), 0.5),
            "tensor([[0.0000, 0.5000],\n"
            "        [1.0000, 1.5000]])");
-    prints(SH_FLOATS(1,2,3),
-           "tensor([1., 2., 3.])");
-    prints(SH_FLOATS(0,0),
-           "tensor([0., 0.])");
-    prints(SH_FLOATS(1e-5f,1),
-           "tensor([1.0000e-05, 1.0000e+00])");
-    prints(SH_FLOATS(NAN,1.5f,INFINITY),
-           "tensor([   nan, 1.5000,    inf])");
-    prints(SH_FLOATS(NAN,-INFINITY),
-           "tensor([nan, -inf])");
-    prints(SH_INT64S(1,20,-300),
-           "tensor([   1,   20, -300])");
-    prints(sh_full(SH_SCALAR_SHAPE, 3.5),
-           "tensor(3.5000)");
-    prints(sh_full(SH_SCALAR_SHAPE, 3.5, .dtype=SH_F64),
-           "tensor(3.5000, dtype=torch.float64)");
-    prints(sh_full(SH_SIZES(2,0,3), 0.0),
-           "tensor([], size=(2, 0, 3))");
-    prints(sh_full(SH_SIZES(0), 0.0),
-           "tensor([])");
-    prints(sh_full(SH_SIZES(2,2,2), 1.0, .dtype=SH_F16),
-           "tensor([[[1., 1.],\n"
-           "         [1., 1.]],\n"
-           "\n"
-           "        [[1., 1.],\n"
-           "         [1., 1.]]], dtype=torch.float16)");
-    prints(sh_full(SH_SIZES(3), 1, .dtype=SH_B8),
-           "tensor([True, True, True])");
-    prints(sh_full(SH_SIZES(1200), 1.5),
-           "tensor([1.5000, 1.5000, 1.5000,  ..., 1.5000, 1.5000, 1.5000])");
-    prints(sh_full(SH_SIZES(40,40), -1.0),
-           "tensor([[-1., -1., -1.,  ..., -1., -1., -1.],\n"
-           "        [-1., -1., -1.,  ..., -1., -1., -1.],\n"
-           "        [-1., -1., -1.,  ..., -1., -1., -1.],\n"
-           "        ...,\n"
-           "        [-1., -1., -1.,  ..., -1., -1., -1.],\n"
-           "        [-1., -1., -1.,  ..., -1., -1., -1.],\n"
-           "        [-1., -1., -1.,  ..., -1., -1., -1.]])");
-    prints(sh_full(SH_SIZES(9,9,20), 7, .dtype=SH_I32),
+    prints(SH_FLOATS(1, 2, 3), "tensor([1., 2., 3.])");
+    prints(SH_FLOATS(0, 0), "tensor([0., 0.])");
+    prints(SH_FLOATS(1e-5f, 1), "tensor([1.0000e-05, 1.0000e+00])");
+    prints(SH_FLOATS(NAN, 1.5f, INFINITY), "tensor([   nan, 1.5000,    inf])");
+    prints(SH_FLOATS(NAN, -INFINITY), "tensor([nan, -inf])");
+    prints(SH_INT64S(1, 20, -300), "tensor([   1,   20, -300])");
+    prints(sh_full(SH_SCALAR_SHAPE, 3.5), "tensor(3.5000)");
+    prints(sh_full(SH_SCALAR_SHAPE, 3.5, .dtype = SH_F64), "tensor(3.5000, dtype=torch.float64)");
+    prints(sh_full(SH_SIZES(2, 0, 3), 0.0), "tensor([], size=(2, 0, 3))");
+    prints(sh_full(SH_SIZES(0), 0.0), "tensor([])");
+    prints(sh_full(SH_SIZES(2, 2, 2), 1.0, .dtype = SH_F16), "tensor([[[1., 1.],\n"
+                                                             "         [1., 1.]],\n"
+                                                             "\n"
+                                                             "        [[1., 1.],\n"
+                                                             "         [1., 1.]]], dtype=torch.float16)");
+    prints(sh_full(SH_SIZES(3), 1, .dtype = SH_B8), "tensor([True, True, True])");
+    prints(sh_full(SH_SIZES(1200), 1.5), "tensor([1.5000, 1.5000, 1.5000,  ..., 1.5000, 1.5000, 1.5000])");
+    prints(sh_full(SH_SIZES(40, 40), -1.0), "tensor([[-1., -1., -1.,  ..., -1., -1., -1.],\n"
+                                            "        [-1., -1., -1.,  ..., -1., -1., -1.],\n"
+                                            "        [-1., -1., -1.,  ..., -1., -1., -1.],\n"
+                                            "        ...,\n"
+                                            "        [-1., -1., -1.,  ..., -1., -1., -1.],\n"
+                                            "        [-1., -1., -1.,  ..., -1., -1., -1.],\n"
+                                            "        [-1., -1., -1.,  ..., -1., -1., -1.]])");
+    prints(sh_full(SH_SIZES(9, 9, 20), 7, .dtype = SH_I32),
            "tensor([[[7, 7, 7,  ..., 7, 7, 7],\n"
            "         [7, 7, 7,  ..., 7, 7, 7],\n"
            "         [7, 7, 7,  ..., 7, 7, 7],\n"
@@ -108,33 +94,29 @@ Test(format, prints_as_torch_does) {
            "        1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500,\n"
            "        1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500,\n"
            "        1.2500, 1.2500, 1.2500, 1.2500])");
-    prints(sh_full(SH_SIZES(2,3), 1e9),
-           "tensor([[1.0000e+09, 1.0000e+09, 1.0000e+09],\n"
-           "        [1.0000e+09, 1.0000e+09, 1.0000e+09]])");
-    prints(sh_full(SH_SIZES(17), 1.25, .dtype=SH_F64),
+    prints(sh_full(SH_SIZES(2, 3), 1e9), "tensor([[1.0000e+09, 1.0000e+09, 1.0000e+09],\n"
+                                         "        [1.0000e+09, 1.0000e+09, 1.0000e+09]])");
+    prints(sh_full(SH_SIZES(17), 1.25, .dtype = SH_F64),
            "tensor([1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500,\n"
            "        1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500],\n"
            "       dtype=torch.float64)");
-    prints(sh_full(SH_SIZES(8), 1.25, .dtype=SH_BF16),
+    prints(sh_full(SH_SIZES(8), 1.25, .dtype = SH_BF16),
            "tensor([1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500, 1.2500],\n"
            "       dtype=torch.bfloat16)");
-    prints(SH_FLOATS(1000,1),
-           "tensor([1000.,    1.])");
-    prints(SH_FLOATS(1001,1),
-           "tensor([1.0010e+03, 1.0000e+00])");
-    prints(sh_tensor_copy_of((float[]){-1.5f,2,100.25f,0}, SH_F32, SH_SIZES(2,2)),
+    prints(SH_FLOATS(1000, 1), "tensor([1000.,    1.])");
+    prints(SH_FLOATS(1001, 1), "tensor([1.0010e+03, 1.0000e+00])");
+    prints(sh_tensor_copy_of((float[]){-1.5f, 2, 100.25f, 0}, SH_F32, SH_SIZES(2, 2)),
            "tensor([[ -1.5000,   2.0000],\n"
            "        [100.2500,   0.0000]])");
-    prints(sh_tensor_new_on(SH_META, SH_F32, SH_SIZES(5,2)),
-           "tensor(..., device='meta', size=(5, 2))");
+    prints(sh_tensor_new_on(SH_META, SH_F32, SH_SIZES(5, 2)), "tensor(..., device='meta', size=(5, 2))");
 }
 
 Test(format, precision_threshold_edges_and_width_can_be_set) {
-    sh_set_print_options(&(sh_print_options){.precision = 2, .threshold = 5, .edge_items = 1, .line_width = 40, .sci_mode = 1});
-    prints(sh_full(SH_SIZES(4, 9), 1.5),
-           "tensor([[1.50e+00,  ..., 1.50e+00],\n"
-           "        ...,\n"
-           "        [1.50e+00,  ..., 1.50e+00]])");
+    sh_set_print_options(&(sh_print_options){
+        .precision = 2, .threshold = 5, .edge_items = 1, .line_width = 40, .sci_mode = 1});
+    prints(sh_full(SH_SIZES(4, 9), 1.5), "tensor([[1.50e+00,  ..., 1.50e+00],\n"
+                                         "        ...,\n"
+                                         "        [1.50e+00,  ..., 1.50e+00]])");
     sh_set_print_options(NULL);
     prints(SH_FLOATS(1), "tensor([1.])");
 }
@@ -174,7 +156,8 @@ Test(format, dlpack_hands_tensors_over_without_a_copy) {
     cr_assert(eq(int, sh_tensor_refs(t), 1));
     float data[6] = {1, 2, 3, 4, 5, 6};
     int64_t shape[2] = {2, 3};
-    DLManagedTensorVersioned m = {{1, 0}, NULL, count_deleted, 0, {data, {1, 0}, 2, {2, 32, 1}, shape, NULL, 0}};
+    DLManagedTensorVersioned m = {
+        {1, 0}, NULL, count_deleted, 0, {data, {1, 0}, 2, {2, 32, 1}, shape, NULL, 0}};
     SH_SCOPE { cr_assert(eq(dbl, sh_tensor_at(sh_from_dlpack(&m), (const int64_t[]){1, 2}), 6)); }
     cr_assert(eq(int, deleted, 1));
     m.dl_tensor.dtype.lanes = 4;

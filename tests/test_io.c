@@ -1,8 +1,8 @@
 /* test_io.c - files: what is written comes back bit for bit, NumPy's layouts are read, damage is refused. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include "ops/io/io.h"
@@ -34,10 +34,12 @@ static sh_tensor *counting(sh_dtype dtype, sh_ints sizes) {
 }
 
 static bool same(const sh_tensor *a, const sh_tensor *b) {
-    if (!a || !b || sh_tensor_dtype(a) != sh_tensor_dtype(b) || sh_tensor_ndim(a) != sh_tensor_ndim(b)) return false;
+    if (!a || !b || sh_tensor_dtype(a) != sh_tensor_dtype(b) || sh_tensor_ndim(a) != sh_tensor_ndim(b))
+        return false;
     for (int i = 0; i < sh_tensor_ndim(a); i++)
         if (sh_tensor_sizes(a)[i] != sh_tensor_sizes(b)[i]) return false;
-    return memcmp(sh_tensor_data(a), sh_tensor_data(b), (size_t)sh_tensor_numel(a) * sh_dtype_size(sh_tensor_dtype(a))) == 0;
+    return memcmp(sh_tensor_data(a), sh_tensor_data(b),
+                  (size_t)sh_tensor_numel(a) * sh_dtype_size(sh_tensor_dtype(a))) == 0;
 }
 
 static sh_ints shapes(int i) {
@@ -108,16 +110,18 @@ Test(io, a_damaged_header_says_what_was_expected) {
     const float data[6] = {0};
     static const struct {
         const char *header, *words;
-    } cases[] = {{"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4)}", "needs 32 bytes, the file has 24"},
-                 {"{'descr': '<c8', 'fortran_order': False, 'shape': (3,)}", "a dtype that shunt has"},
-                 {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (6,)}", "True or False"},
-                 {"{'descr': '<f4', 'shape': (6,)}", "lacks"},
-                 {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (6,)}", "twice"},
-                 {"{'descr': '<f4', 'fortran_order': False, 'shape': (-6,)}", "a size"},
-                 {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", "below 2^63"},
-                 {"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4611686018427387904)}", "more than"},
-                 {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,)} x", "the end"},
-                 {"", "{"}};
+    } cases[] = {
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4)}", "needs 32 bytes, the file has 24"},
+        {"{'descr': '<c8', 'fortran_order': False, 'shape': (3,)}", "a dtype that shunt has"},
+        {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (6,)}", "True or False"},
+        {"{'descr': '<f4', 'shape': (6,)}", "lacks"},
+        {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (6,)}", "twice"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-6,)}", "a size"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", "below 2^63"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4611686018427387904)}",
+         "more than"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,)} x", "the end"},
+        {"", "{"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cr_assert(eq(ptr, npy(cases[i].header, data, sizeof data), NULL));
         cr_assert(failed_with(SH_ERROR_FORMAT, cases[i].words));
@@ -138,20 +142,23 @@ static sh_status safetensors(const char *header, size_t data) {
 }
 
 Test(io, hostile_safetensors_are_refused) {
-    cr_assert(eq(int, safetensors("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8), SH_OK));
+    cr_assert(
+        eq(int, safetensors("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8), SH_OK));
     static const struct {
         const char *header;
         size_t data;
         const char *words;
-    } cases[] = {{"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 12, "the file has 12"},
-                 {"{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", 8, "disagree"},
-                 {"{\"a\":{\"dtype\":\"F7\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "F7"},
-                 {"{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", 8, "non-negative"},
-                 {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[2,6]}}", 6, "overlap"},
-                 {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[4,8]}}", 8, "gap"},
-                 {"{\"a\":1}", 0, "dtype"},
-                 {"[1]", 0, "no JSON object"},
-                 {"{\"a\":", 0, "no JSON object"}};
+    } cases[] = {
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 12, "the file has 12"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", 8, "disagree"},
+        {"{\"a\":{\"dtype\":\"F7\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "F7"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", 8, "non-negative"},
+        {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[2,6]}}",
+         6, "overlap"},
+        {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[4,8]}}", 8, "gap"},
+        {"{\"a\":1}", 0, "dtype"},
+        {"[1]", 0, "no JSON object"},
+        {"{\"a\":", 0, "no JSON object"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cr_assert(lt(int, safetensors(cases[i].header, cases[i].data), 0), "%s", cases[i].header);
         cr_assert(failed_with(SH_ERROR_FORMAT, cases[i].words));

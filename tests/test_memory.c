@@ -18,13 +18,16 @@ static void fail_each(const char *what, action act) {
         const size_t counted = sh_memory_fail_after(0);
         const bool hit = counted >= n;
         if (hit && sh_error()) {
-            cr_assert(eq(int, sh_error()->code, SH_ERROR_MEMORY), "%s: allocation %zu: %s", what, n, sh_error()->message);
+            cr_assert(eq(int, sh_error()->code, SH_ERROR_MEMORY), "%s: allocation %zu: %s", what, n,
+                      sh_error()->message);
             cr_assert(not(worked), "%s: allocation %zu", what, n);
         }
         cr_assert(worked || sh_error(), "%s: allocation %zu failed without an error", what, n);
         sh_clear_error();
-        cr_assert(eq(i64, sh_memory_stats_get().live_tensors, live), "%s: allocation %zu leaks tensors", what, n);
-        cr_assert(eq(i64, sh_memory_stats_get().live_bytes, bytes), "%s: allocation %zu leaks bytes", what, n);
+        cr_assert(eq(i64, sh_memory_stats_get().live_tensors, live), "%s: allocation %zu leaks tensors", what,
+                  n);
+        cr_assert(eq(i64, sh_memory_stats_get().live_bytes, bytes), "%s: allocation %zu leaks bytes", what,
+                  n);
         cr_assert(eq(sz, sh_scope_held(), held), "%s: allocation %zu", what, n);
         cr_assert(eq(sz, sh_mode_depth(), 0), "%s: allocation %zu leaves a mode", what, n);
         if (!hit) return;
@@ -54,7 +57,8 @@ static bool by_name(void) { return sh_call_op("add", a, b, SH_NAMED("alpha", 2))
 
 static bool under_modes(void) {
     sh_tensor *y = NULL;
-    SH_WITH_MODE(add_to_mul) SH_WITH_MODE(noting) { y = sh_add(a, b); }
+    SH_WITH_MODE(add_to_mul)
+        SH_WITH_MODE(noting) { y = sh_add(a, b); }
     return y != NULL;
 }
 
@@ -95,7 +99,8 @@ static bool push_global(void) {
 }
 
 static bool spec(void) {
-    if (sh_mode_push_spec("swap:from=add,to=mul,scope=[a.*b],set=[alpha=1];log:out=/dev/null,ops=!mul") < 0) return false;
+    if (sh_mode_push_spec("swap:from=add,to=mul,scope=[a.*b],set=[alpha=1];log:out=/dev/null,ops=!mul") < 0)
+        return false;
     sh_mode_info infos[2];
     sh_modes(infos, 2);
     sh_pop_mode(infos[0].mode);
@@ -135,10 +140,27 @@ Test(memory, every_allocation_may_fail, .timeout = 120) {
     static const struct {
         const char *what;
         action act;
-    } all[] = {{"add", add}, {"add_large", add_large}, {"add_", add_in_place}, {"add out", add_out}, {"number", add_number},
-               {"broadcast", broadcast}, {"view", view}, {"split", split}, {"reshape", copying_view}, {"cat", joined}, {"nonzero", unknown_size}, {"composite", composite}, {"by name", by_name}, {"modes", under_modes},
-               {"edits", edited}, {"push", push_pop}, {"global", push_global}, {"spec", spec}, {"context", context},
-               {"wrap", wrap}, {"override", overridden}};
+    } all[] = {{"add", add},
+               {"add_large", add_large},
+               {"add_", add_in_place},
+               {"add out", add_out},
+               {"number", add_number},
+               {"broadcast", broadcast},
+               {"view", view},
+               {"split", split},
+               {"reshape", copying_view},
+               {"cat", joined},
+               {"nonzero", unknown_size},
+               {"composite", composite},
+               {"by name", by_name},
+               {"modes", under_modes},
+               {"edits", edited},
+               {"push", push_pop},
+               {"global", push_global},
+               {"spec", spec},
+               {"context", context},
+               {"wrap", wrap},
+               {"override", overridden}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) fail_each(all[i].what, all[i].act);
     sh_release(a);
     sh_release(b);

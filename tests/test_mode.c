@@ -32,7 +32,8 @@ static sh_status prints_with_ops(sh_mode *mode, sh_call *call) {
 Test(mode, ops_of_a_callback_go_to_the_modes_below_only) {
     sh_mode *low = noting_mode("low");
     sh_tensor *x = number(1);
-    SH_WITH_MODE(low) SH_WITH_MODE(prints_with_ops) { sh_add(x, x); }
+    SH_WITH_MODE(low)
+        SH_WITH_MODE(prints_with_ops) { sh_add(x, x); }
     cr_assert(eq(str, seen, "P:add low:mul low:add "));
     sh_mode_release(low);
 }
@@ -196,7 +197,8 @@ Test(mode, what_a_callback_leaves_open_is_an_error_that_names_it_and_is_put_back
     sh_tensor *x = number(1);
     static const char *const what[] = {"p", "c", "s", "n", "b"};
     for (size_t i = 0; i < 5; i++) {
-        sh_mode *m = sh_mode_new(leaves_open, &(sh_mode_options){.name = "untidy", .user = (void *)(uintptr_t)what[i]});
+        sh_mode *m = sh_mode_new(leaves_open,
+                                 &(sh_mode_options){.name = "untidy", .user = (void *)(uintptr_t)what[i]});
         const size_t held = sh_scope_held();
         SH_WITH_MODE(m) {
             cr_assert(eq(ptr, sh_add(x, x), NULL), "%s", what[i]);
@@ -231,18 +233,22 @@ Test(mode, ending_what_was_opened_outside_is_an_error) {
 Test(mode, a_swap_above_a_logger_shows_it_the_new_op) {
     sh_mode *log = noting_mode("log");
     sh_tensor *x = number(3);
-    SH_WITH_MODE(log) SH_WITH_MODE(add_to_mul) { cr_assert(eq(dbl, first(sh_add(x, x)), 9)); }
+    SH_WITH_MODE(log)
+        SH_WITH_MODE(add_to_mul) { cr_assert(eq(dbl, first(sh_add(x, x)), 9)); }
     cr_assert(eq(str, seen, "log:mul "));
     seen[0] = 0;
-    SH_WITH_MODE(add_to_mul) SH_WITH_MODE(log) { cr_assert(eq(dbl, first(sh_add(x, x)), 9)); }
+    SH_WITH_MODE(add_to_mul)
+        SH_WITH_MODE(log) { cr_assert(eq(dbl, first(sh_add(x, x)), 9)); }
     cr_assert(eq(str, seen, "log:add "));
     sh_mode_release(log);
 }
 
 Test(mode, swaps_chain_downwards_only) {
     sh_tensor *x = number(3);
-    SH_WITH_MODE(mul_to_sub) SH_WITH_MODE(add_to_mul) { cr_assert(eq(dbl, first(sh_add(x, x)), 0)); }
-    SH_WITH_MODE(add_to_mul) SH_WITH_MODE(mul_to_sub) { cr_assert(eq(dbl, first(sh_add(x, x)), 9)); }
+    SH_WITH_MODE(mul_to_sub)
+        SH_WITH_MODE(add_to_mul) { cr_assert(eq(dbl, first(sh_add(x, x)), 0)); }
+    SH_WITH_MODE(add_to_mul)
+        SH_WITH_MODE(mul_to_sub) { cr_assert(eq(dbl, first(sh_add(x, x)), 9)); }
 }
 
 Test(mode, a_swap_gets_every_form_of_the_op) {
@@ -264,7 +270,8 @@ Test(mode, a_swap_gets_every_form_of_the_op) {
 
 Test(mode, a_dispatch_level_swap_gets_the_ops_inside_composites) {
     sh_mode *m = sh_mode_new(add_to_mul, &(sh_mode_options){.name = "swap", .level = SH_LEVEL_DISPATCH});
-    sh_tensor *x = sh_full(SH_SIZES(1, 2), 3.0), *w = sh_full(SH_SIZES(1, 2), 1.0), *b = sh_full(SH_SIZES(1), 10.0);
+    sh_tensor *x = sh_full(SH_SIZES(1, 2), 3.0), *w = sh_full(SH_SIZES(1, 2), 1.0),
+              *b = sh_full(SH_SIZES(1), 10.0);
     cr_assert(eq(dbl, first(sh_linear(x, w, .bias = b)), 16));
     SH_WITH_MODE(m) { cr_assert(eq(dbl, first(sh_linear(x, w, .bias = b)), 60)); }
     SH_WITH_MODE(add_to_mul) { cr_assert(eq(dbl, first(sh_linear(x, w, .bias = b)), 16)); }
@@ -280,7 +287,8 @@ static sh_status answers(sh_mode *mode, sh_call *call) {
 Test(mode, a_lower_mode_answers_when_the_top_passes) {
     sh_mode *top = noting_mode("top");
     sh_tensor *x = number(1), *y = NULL;
-    SH_WITH_MODE(answers) SH_WITH_MODE(top) { y = sh_add(x, x); }
+    SH_WITH_MODE(answers)
+        SH_WITH_MODE(top) { y = sh_add(x, x); }
     cr_assert(eq(dbl, first(y), 42));
     cr_assert(eq(str, seen, "top:add low:add "));
     sh_mode_release(top);
@@ -309,11 +317,14 @@ Test(mode, a_wrong_result_is_an_error_at_once_that_names_mode_and_op) {
     sh_tensor *x = number(1);
     static const char *const what[] = {"dtype", "number", "kind", "0", "missing"};
     for (size_t i = 0; i < 5; i++) {
-        sh_mode *m = sh_mode_new(sets_wrongly, &(sh_mode_options){.name = "wrongly", .user = (void *)(uintptr_t)what[i]});
+        sh_mode *m = sh_mode_new(sets_wrongly,
+                                 &(sh_mode_options){.name = "wrongly", .user = (void *)(uintptr_t)what[i]});
         SH_WITH_MODE(m) {
             cr_assert(eq(ptr, sh_add(x, x), NULL), "%s", what[i]);
-            cr_assert(ne(ptr, (void *)(uintptr_t)strstr(sh_error()->message, "wrongly"), NULL), "%s", sh_error()->message);
-            cr_assert(ne(ptr, (void *)(uintptr_t)strstr(sh_error()->message, "add"), NULL), "%s", sh_error()->message);
+            cr_assert(ne(ptr, (void *)(uintptr_t)strstr(sh_error()->message, "wrongly"), NULL), "%s",
+                      sh_error()->message);
+            cr_assert(ne(ptr, (void *)(uintptr_t)strstr(sh_error()->message, "add"), NULL), "%s",
+                      sh_error()->message);
             sh_clear_error();
         }
         sh_mode_release(m);
@@ -350,7 +361,9 @@ static sh_status next_twice(sh_mode *mode, sh_call *call) {
 Test(mode, next_twice_runs_what_is_below_twice_and_keeps_both_results) {
     sh_mode *log = noting_mode("log");
     sh_tensor *x = number(3), *y = NULL;
-    SH_WITH_MODE(log) SH_WITH_MODE(add_to_mul) SH_WITH_MODE(next_twice) { y = sh_add(x, x); }
+    SH_WITH_MODE(log)
+        SH_WITH_MODE(add_to_mul)
+            SH_WITH_MODE(next_twice) { y = sh_add(x, x); }
     cr_assert(eq(str, seen, "log:mul log:mul "));
     cr_assert(eq(dbl, first(y), 300));
     sh_mode_release(log);
@@ -367,7 +380,8 @@ static sh_status doubles_the_result(sh_mode *mode, sh_call *call) {
 Test(mode, a_result_can_be_replaced_after_next) {
     sh_tensor *x = number(3), *y = NULL;
     const size_t held = sh_scope_held();
-    SH_WITH_MODE(doubles_the_result) SH_WITH_MODE(doubles_the_result) { y = sh_add(x, x); }
+    SH_WITH_MODE(doubles_the_result)
+        SH_WITH_MODE(doubles_the_result) { y = sh_add(x, x); }
     cr_assert(eq(dbl, first(y), 48));
     cr_assert(eq(sz, sh_scope_held(), held + 1));
 }
@@ -471,14 +485,16 @@ Test(mode, switches_nest_and_restore_exactly) {
 Test(mode, function_level_sees_a_composite_whole_dispatch_level_its_parts) {
     sh_mode *f = noting_mode("F"), *d = noting_at_dispatch("D");
     sh_tensor *x = sh_rand(SH_SIZES(2, 3)), *w = sh_rand(SH_SIZES(4, 3)), *b = sh_rand(SH_SIZES(4));
-    SH_WITH_MODE(d) SH_WITH_MODE(f) { sh_linear(x, w, .bias = b); }
+    SH_WITH_MODE(d)
+        SH_WITH_MODE(f) { sh_linear(x, w, .bias = b); }
     cr_assert(eq(str, seen, "F:linear D:transpose D:matmul D:add "));
     sh_mode_release(f);
     sh_mode_release(d);
 }
 
 Test(mode, a_dispatch_mode_that_keeps_composites_sees_the_direct_kernel) {
-    sh_mode *d = sh_mode_new(noting, &(sh_mode_options){.level = SH_LEVEL_DISPATCH, .flags = SH_MODE_KEEPS_COMPOSITES,
+    sh_mode *d = sh_mode_new(noting, &(sh_mode_options){.level = SH_LEVEL_DISPATCH,
+                                                        .flags = SH_MODE_KEEPS_COMPOSITES,
                                                         .user = (void *)(uintptr_t) "D"});
     sh_tensor *x = sh_rand(SH_SIZES(2, 3)), *w = sh_rand(SH_SIZES(4, 3));
     SH_WITH_MODE(d) { cr_assert(ne(ptr, sh_linear(x, w), NULL)); }
@@ -488,10 +504,15 @@ Test(mode, a_dispatch_mode_that_keeps_composites_sees_the_direct_kernel) {
 
 Test(mode, first_and_last_stand_at_the_ends_whatever_the_push_order) {
     sh_mode *a = noting_mode("A"), *b = noting_mode("B");
-    sh_mode *top = sh_mode_new(noting, &(sh_mode_options){.flags = SH_MODE_FIRST, .user = (void *)(uintptr_t) "first"});
-    sh_mode *bottom = sh_mode_new(noting, &(sh_mode_options){.flags = SH_MODE_LAST, .user = (void *)(uintptr_t) "last"});
+    sh_mode *top =
+        sh_mode_new(noting, &(sh_mode_options){.flags = SH_MODE_FIRST, .user = (void *)(uintptr_t) "first"});
+    sh_mode *bottom =
+        sh_mode_new(noting, &(sh_mode_options){.flags = SH_MODE_LAST, .user = (void *)(uintptr_t) "last"});
     sh_tensor *x = number(1);
-    SH_WITH_MODE(top) SH_WITH_MODE(a) SH_WITH_MODE(bottom) SH_WITH_MODE(b) { sh_add(x, x); }
+    SH_WITH_MODE(top)
+        SH_WITH_MODE(a)
+            SH_WITH_MODE(bottom)
+                SH_WITH_MODE(b) { sh_add(x, x); }
     cr_assert(eq(str, seen, "first:add B:add A:add last:add "));
     sh_mode_release(a);
     sh_mode_release(b);
@@ -558,7 +579,8 @@ Test(mode, a_million_logged_ops_keep_memory_flat) {
         at_1e6 = sh_memory_stats_get();
     }
     cr_assert(eq(i64, at_1e6.live_tensors, at_1e5.live_tensors));
-    cr_assert(lt(i64, at_1e6.live_bytes - at_1e5.live_bytes + at_1e6.cached_bytes - at_1e5.cached_bytes, 1 << 20));
+    cr_assert(
+        lt(i64, at_1e6.live_bytes - at_1e5.live_bytes + at_1e6.cached_bytes - at_1e5.cached_bytes, 1 << 20));
     sh_mode_release(m);
 }
 
@@ -579,17 +601,18 @@ Test(mode, what_is_pushed_can_be_listed_in_the_order_a_call_meets_it) {
     sh_mode *f = noting_mode("F"), *g = noting_mode("G"), *d = noting_at_dispatch("D");
     sh_mode_info infos[4];
     sh_push_mode_global(g);
-    SH_WITH_MODE(d) SH_WITH_MODE(f) {
-        cr_assert(eq(sz, sh_modes(infos, 4), 3));
-        cr_assert(eq(ptr, infos[0].mode, f));
-        cr_assert(eq(ptr, infos[1].mode, g));
-        cr_assert(infos[1].global);
-        cr_assert(eq(ptr, infos[2].mode, d));
-        cr_assert(eq(sz, sh_modes(NULL, 0), 3));
-        char *text = sh_modes_describe();
-        cr_assert(eq(str, text, "function: F(all) G(all, global); dispatch: D(all)"));
-        free(text);
-    }
+    SH_WITH_MODE(d)
+        SH_WITH_MODE(f) {
+            cr_assert(eq(sz, sh_modes(infos, 4), 3));
+            cr_assert(eq(ptr, infos[0].mode, f));
+            cr_assert(eq(ptr, infos[1].mode, g));
+            cr_assert(infos[1].global);
+            cr_assert(eq(ptr, infos[2].mode, d));
+            cr_assert(eq(sz, sh_modes(NULL, 0), 3));
+            char *text = sh_modes_describe();
+            cr_assert(eq(str, text, "function: F(all) G(all, global); dispatch: D(all)"));
+            free(text);
+        }
     sh_pop_mode_global(g);
     sh_mode_release(f);
     sh_mode_release(g);
@@ -613,13 +636,17 @@ Test(mode, arguments_equal_to_their_defaults_print_as_if_left_out) {
         sh_call_op("add", x, x, SH_NAMED("alpha", 1));
         sh_add(x, x, .alpha = 2);
     }
-    cr_assert(eq(str, seen, "add(f32[2], f32[2])|add(f32[2], f32[2])|add(f32[2], f32[2])|add(f32[2], f32[2], alpha=2)|"));
+    cr_assert(
+        eq(str, seen,
+           "add(f32[2], f32[2])|add(f32[2], f32[2])|add(f32[2], f32[2])|add(f32[2], f32[2], alpha=2)|"));
 }
 
 Test(mode, a_scope_of_a_callback_frees_what_it_made) {
     sh_tensor *x = number(1);
     const int64_t live = sh_memory_stats_get().live_tensors;
-    SH_WITH_MODE(prints_with_ops) SH_SCOPE { sh_add(x, x); }
+    SH_WITH_MODE(prints_with_ops) SH_SCOPE {
+            sh_add(x, x);
+        }
     cr_assert(eq(i64, sh_memory_stats_get().live_tensors, live));
 }
 
@@ -631,7 +658,8 @@ static sh_status jumps(sh_mode *mode, sh_call *call) {
 }
 
 Test(mode, a_longjmp_out_of_a_callback_is_noticed_at_the_next_call) {
-    sh_mode *m = sh_mode_new(jumps, &(sh_mode_options){.name = "jumper", .ops = (const char *const[]){"mul", NULL}});
+    sh_mode *m =
+        sh_mode_new(jumps, &(sh_mode_options){.name = "jumper", .ops = (const char *const[]){"mul", NULL}});
     sh_mode *log = noting_mode("log");
     sh_tensor *x = number(1);
     sh_push_mode(log);

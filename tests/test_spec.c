@@ -19,9 +19,11 @@ static sh_mode *from(const char *spec) {
     char text[512];
     const char *out = strstr(spec, "OUT");
     sh_mode *mode = NULL;
-    snprintf(text, sizeof text, "%.*s%s%s", (int)(out ? out - spec : (long)strlen(spec)), spec, out ? folder : "", out ? "/out" : "");
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(out ? out - spec : (long)strlen(spec)), spec,
+             out ? folder : "", out ? "/out" : "");
     if (out) strncat(text, out + 3, sizeof text - strlen(text) - 1);
-    cr_assert(eq(int, sh_mode_from_spec(text, &mode), SH_OK), "%s: %s", text, sh_error() ? sh_error()->message : "");
+    cr_assert(eq(int, sh_mode_from_spec(text, &mode), SH_OK), "%s: %s", text,
+              sh_error() ? sh_error()->message : "");
     return mode;
 }
 
@@ -67,7 +69,8 @@ Test(spec, an_error_points_at_its_place_and_suggests_a_word) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cr_assert(eq(int, sh_mode_push_spec(cases[i].spec), SH_ERROR_SPEC), "%s", cases[i].spec);
         const char *caret = strrchr(sh_error()->message, '\n');
-        cr_assert(eq(int, (int)strlen(caret) - 4, cases[i].column), "%s: %s", cases[i].spec, sh_error()->message);
+        cr_assert(eq(int, (int)strlen(caret) - 4, cases[i].column), "%s: %s", cases[i].spec,
+                  sh_error()->message);
         cr_assert(failed_with(SH_ERROR_SPEC, cases[i].words), "%s", cases[i].spec);
         cr_assert(eq(sz, sh_mode_depth(), 0), "%s", cases[i].spec);
     }
@@ -86,13 +89,18 @@ Test(spec, several_modes_are_pushed_in_order_and_explained) {
 
 Test(spec, a_bad_swap_says_what_it_lacks) {
     sh_mode *m;
-    static const char *const cases[][2] = {{"swap:to=mul", "from=OP"},           {"swap:from=add", "to="},
-                                           {"swap:from=ad,to=mul", "add"},        {"swap:from=add,to=mull", "mul"},
-                                           {"swap:from=add,cast=f31", "f31"},     {"swap:from=add,set=[alpha]", "name=value"},
-                                           {"swap:from=add,to=mul,shape=[1,x]", "x"}, {"log:scope=[(]", "("}};
+    static const char *const cases[][2] = {{"swap:to=mul", "from=OP"},
+                                           {"swap:from=add", "to="},
+                                           {"swap:from=ad,to=mul", "add"},
+                                           {"swap:from=add,to=mull", "mul"},
+                                           {"swap:from=add,cast=f31", "f31"},
+                                           {"swap:from=add,set=[alpha]", "name=value"},
+                                           {"swap:from=add,to=mul,shape=[1,x]", "x"},
+                                           {"log:scope=[(]", "("}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cr_assert(lt(int, sh_mode_from_spec(cases[i][0], &m), 0), "%s", cases[i][0]);
-        cr_assert(ne(ptr, TEXT(strstr(sh_error()->message, cases[i][1])), NULL), "%s: %s", cases[i][0], sh_error()->message);
+        cr_assert(ne(ptr, TEXT(strstr(sh_error()->message, cases[i][1])), NULL), "%s: %s", cases[i][0],
+                  sh_error()->message);
         sh_clear_error();
     }
 }
@@ -100,12 +108,19 @@ Test(spec, a_bad_swap_says_what_it_lacks) {
 /* ---- swap ---- */
 
 Test(spec, swap_takes_its_rules_by_dtype_size_shape_scope_and_call) {
-    sh_tensor *x = number(3), *d = sh_full(SH_SIZES(2), 3.0, .dtype = SH_F64), *big = sh_full(SH_SIZES(4, 8), 3.0);
+    sh_tensor *x = number(3), *d = sh_full(SH_SIZES(2), 3.0, .dtype = SH_F64),
+              *big = sh_full(SH_SIZES(4, 8), 3.0);
     static const struct {
         const char *where;
         double small, f64, large;
-    } cases[] = {{"", 9, 9, 9},          {",dtype=f64", 6, 9, 6},      {",numel=10..", 6, 6, 9},  {",numel=..10", 9, 9, 6},
-                 {",shape=[4,*]", 6, 6, 9}, {",shape=[2]", 9, 9, 6},   {",shape=[1..4,8]", 6, 6, 9}, {",ops=mul|add", 9, 9, 9}};
+    } cases[] = {{"", 9, 9, 9},
+                 {",dtype=f64", 6, 9, 6},
+                 {",numel=10..", 6, 6, 9},
+                 {",numel=..10", 9, 9, 6},
+                 {",shape=[4,*]", 6, 6, 9},
+                 {",shape=[2]", 9, 9, 6},
+                 {",shape=[1..4,8]", 6, 6, 9},
+                 {",ops=mul|add", 9, 9, 9}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char spec[128];
         snprintf(spec, sizeof spec, "swap:from=add,to=mul%s", cases[i].where);
@@ -117,7 +132,8 @@ Test(spec, swap_takes_its_rules_by_dtype_size_shape_scope_and_call) {
         }
         sh_mode_release(m);
     }
-    sh_mode *second = from("swap:from=add,to=mul,call=2"), *scoped = from("swap:from=add,to=mul,scope=[layer[12]$]");
+    sh_mode *second = from("swap:from=add,to=mul,call=2"),
+            *scoped = from("swap:from=add,to=mul,scope=[layer[12]$]");
     SH_WITH_MODE(second) {
         cr_assert(eq(dbl, first(sh_add(x, x)), 6));
         cr_assert(eq(dbl, first(sh_add(x, x)), 9));
@@ -196,8 +212,10 @@ Test(spec, nancheck_finds_an_infinity_when_asked) {
 }
 
 Test(spec, nancheck_gives_reasons) {
-    sh_tensor *zero = number(0), *one = number(1), *inf = number(INFINITY), *neg = number(-2), *big = number(3e38);
-    static const char *const names[] = {"0 / 0", "division by zero", "0 * Inf", "Inf - Inf", "logarithm of a negative", "overflow"};
+    sh_tensor *zero = number(0), *one = number(1), *inf = number(INFINITY), *neg = number(-2),
+              *big = number(3e38);
+    static const char *const names[] = {"0 / 0",     "division by zero",        "0 * Inf",
+                                        "Inf - Inf", "logarithm of a negative", "overflow"};
     for (int i = 0; i < 6; i++) {
         sh_mode *m = from(i == 2 || i == 3 ? "nancheck:out=OUT" : "nancheck:inf=1,out=OUT");
         SH_WITH_MODE(m) {
@@ -228,21 +246,25 @@ Test(spec, log_writes_one_line_a_call_with_scopes) {
         sh_clear_error();
     }
     sh_mode_release(m);
-    cr_assert(eq(str, report(), "[block] add(f32[2], 2) -> f32[2]\n[block] relu(f32[2]) -> f32[2]\nadd(f32[2], f32[3]) -> error\n"));
+    cr_assert(eq(
+        str, report(),
+        "[block] add(f32[2], 2) -> f32[2]\n[block] relu(f32[2]) -> f32[2]\nadd(f32[2], f32[3]) -> error\n"));
 }
 
 static double flops_of(const char *level) {
     char spec[64], *line;
     snprintf(spec, sizeof spec, "profile:format=csv,out=OUT,level=%s", level);
     sh_mode *m = from(spec);
-    sh_tensor *x = sh_full(SH_SIZES(8, 16), 1.0), *w = sh_full(SH_SIZES(32, 16), 1.0), *b = sh_full(SH_SIZES(32), 1.0);
+    sh_tensor *x = sh_full(SH_SIZES(8, 16), 1.0), *w = sh_full(SH_SIZES(32, 16), 1.0),
+              *b = sh_full(SH_SIZES(32), 1.0);
     SH_WITH_MODE(m) {
         sh_matmul(sh_linear(x, w, .bias = b), w);
         sh_addmm(b, x, sh_transpose(w, 0, 1));
     }
     sh_mode_release(m);
     double total = 0;
-    for (line = strtok(report(), "\n"); line; line = strtok(NULL, "\n")) total += atof(strrchr(line, ',') + 1);
+    for (line = strtok(report(), "\n"); line; line = strtok(NULL, "\n"))
+        total += atof(strrchr(line, ',') + 1);
     return total;
 }
 

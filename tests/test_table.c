@@ -160,15 +160,19 @@ static sh_status twice_by_ops(sh_call *call, void *user) {
 
 Test(table, a_run_time_op_with_infer_runs_on_meta_and_is_swapped_logged_and_split) {
     sh_tensor *x = number(3), *meta = sh_tensor_new_on(SH_META, SH_F32, SH_SIZES(5, 2));
-    cr_assert(eq(int, sh_op_define("test::twice(Tensor x, *, float eps=1e-5) -> Tensor",
-                                   &(sh_op_options){.infer = infer_like_first, .tags = SH_OP_PURE}, NULL), SH_OK));
+    cr_assert(eq(int,
+                 sh_op_define("test::twice(Tensor x, *, float eps=1e-5) -> Tensor",
+                              &(sh_op_options){.infer = infer_like_first, .tags = SH_OP_PURE}, NULL),
+                 SH_OK));
     sh_tensor *m = sh_call_op("test::twice", meta);
     cr_assert(eq(i64, sh_tensor_numel(m), 10));
     cr_assert(eq(int, sh_tensor_device(m), SH_META));
-    cr_assert(eq(int, sh_kernel_register("test::twice", SH_COMPOSITE, twice_by_ops, NULL, "test", NULL), SH_OK));
+    cr_assert(
+        eq(int, sh_kernel_register("test::twice", SH_COMPOSITE, twice_by_ops, NULL, "test", NULL), SH_OK));
     cr_assert(eq(dbl, first(sh_call_op("test::twice", x)), 6));
     sh_mode *f = noting_mode("F"), *d = noting_at_dispatch("D");
-    SH_WITH_MODE(d) SH_WITH_MODE(f) { cr_assert(eq(dbl, first(sh_call_op("test::twice", x, SH_NAMED("eps", 2))), 6)); }
+    SH_WITH_MODE(d)
+        SH_WITH_MODE(f) { cr_assert(eq(dbl, first(sh_call_op("test::twice", x, SH_NAMED("eps", 2))), 6)); }
     cr_assert(eq(str, seen, "F:test::twice D:add "));
     sh_mode *swap = sh_mode_new(add_to_mul, &(sh_mode_options){.level = SH_LEVEL_DISPATCH});
     SH_WITH_MODE(swap) { cr_assert(eq(dbl, first(sh_call_op("test::twice", x)), 9)); }
@@ -239,7 +243,12 @@ Test(table, rules_choose_a_backend_by_op_size_scope_and_call_number) {
     cr_assert(eq(dbl, first(sh_add(large, large)), 7));
     cr_assert(eq(dbl, first(sh_mul(large, large)), 1));
     cr_assert(eq(int, sh_table_check(), SH_OK));
-    cr_assert(eq(int, sh_rule_add(&(sh_rule){.ops = "mul", .backend = "ruled", .scopes = "layer[0-9]", .first = 2, .last = 2}, &named), SH_OK));
+    cr_assert(
+        eq(int,
+           sh_rule_add(
+               &(sh_rule){.ops = "mul", .backend = "ruled", .scopes = "layer[0-9]", .first = 2, .last = 2},
+               &named),
+           SH_OK));
     sh_name_push("layer3");
     cr_assert(eq(dbl, first(sh_mul(small, small)), 1));
     cr_assert(eq(dbl, first(sh_mul(small, small)), 7));
@@ -273,9 +282,12 @@ Test(table, random_registrations_keep_the_table_as_they_say) {
             const char *op = ops[rand() % 5], *backend = backends[rand() % 6];
             const int what = rand() % 4;
             sh_status status;
-            if (what == 0) status = sh_kernel_fallthrough(op, backends[rand() % 5], "test", &live[n]);
-            else if (what == 1) status = sh_backend_fallback(backends[rand() % 5], fills, &nine, "test", &live[n]);
-            else status = sh_kernel_register(op, backend, fills, &nine, "test", &live[n]);
+            if (what == 0)
+                status = sh_kernel_fallthrough(op, backends[rand() % 5], "test", &live[n]);
+            else if (what == 1)
+                status = sh_backend_fallback(backends[rand() % 5], fills, &nine, "test", &live[n]);
+            else
+                status = sh_kernel_register(op, backend, fills, &nine, "test", &live[n]);
             cr_assert(eq(int, status, SH_OK));
             n++;
         }

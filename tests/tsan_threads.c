@@ -12,10 +12,12 @@ enum { THREADS = 8, ROUNDS = 400 };
 static int failures;
 static int passes;
 static void check(bool right, const char *what) {
-    if (right) __atomic_fetch_add(&passes, 1, __ATOMIC_RELAXED);
+    if (right)
+        __atomic_fetch_add(&passes, 1, __ATOMIC_RELAXED);
     else {
         __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);
-        fprintf(stderr, "FAILED: %s%s%s\n", what, sh_error() ? ": " : "", sh_error() ? sh_error()->message : "");
+        fprintf(stderr, "FAILED: %s%s%s\n", what, sh_error() ? ": " : "",
+                sh_error() ? sh_error()->message : "");
         sh_clear_error();
     }
 }
@@ -56,7 +58,10 @@ static void *worker(void *argument) {
             right &= value(sh_add(x, x)) == 6;
             right &= sh_mode_depth() == 0;
         }
-        if (i % 50 == 0) SH_WITH_BACKEND("ref") SH_SCOPE { right &= value(sh_mul(x, x)) == 9; }
+        if (i % 50 == 0)
+            SH_WITH_BACKEND("ref") SH_SCOPE {
+                    right &= value(sh_mul(x, x)) == 9;
+                }
     }
     if (id % 2 == 0) right &= own == ROUNDS;
     check(right, "a thread saw only its own modes");
@@ -88,7 +93,8 @@ static void *registrar(void *unused) {
     sh_set_warning_sink(sh_warnings_off, NULL);
     for (int i = 0; !atomic_load(&stop) && i < 2000; i++) {
         sh_kernel k;
-        if (sh_kernel_register("relu", "ref", declines, NULL, "registrar", &k) < 0 || sh_kernel_remove(k) < 0) break;
+        if (sh_kernel_register("relu", "ref", declines, NULL, "registrar", &k) < 0 || sh_kernel_remove(k) < 0)
+            break;
     }
     check(!sh_error() && sh_table_check() == SH_OK, "kernels register and go while others call");
     return NULL;

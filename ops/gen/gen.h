@@ -27,7 +27,9 @@ typedef struct op {
 /* A parameter that the typed function takes in order, not in its options. */
 static inline bool gen_is_required(const sh_param *p) { return !p->has_default && !p->keyword_only; }
 /* An int[] option that holds axes and so is one packed integer. */
-static inline bool gen_is_axes(const sh_param *p) { return p->type == SH_TYPE_INTS && p->optional && !p->length; }
+static inline bool gen_is_axes(const sh_param *p) {
+    return p->type == SH_TYPE_INTS && p->optional && !p->length;
+}
 
 /* "sh_tensor *self, sh_scalar alpha": the arguments as kernels take them. */
 void gen_kernel_params(FILE *out, const op *o);

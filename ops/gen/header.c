@@ -8,9 +8,9 @@
 
 static const char *param_type(const sh_param *p) {
     static const char *const types[SH_TYPE_COUNT] = {
-        [SH_TYPE_TENSOR] = "sh_tensor *", [SH_TYPE_TENSORS] = "sh_tensors ",    [SH_TYPE_SCALAR] = "sh_scalar ",
-        [SH_TYPE_INT] = "int64_t ",       [SH_TYPE_INTS] = "sh_ints ",          [SH_TYPE_FLOAT] = "double ",
-        [SH_TYPE_FLAG] = "bool ",         [SH_TYPE_STRING] = "const char *",    [SH_TYPE_DTYPE] = "sh_dtype ",
+        [SH_TYPE_TENSOR] = "sh_tensor *", [SH_TYPE_TENSORS] = "sh_tensors ", [SH_TYPE_SCALAR] = "sh_scalar ",
+        [SH_TYPE_INT] = "int64_t ",       [SH_TYPE_INTS] = "sh_ints ",       [SH_TYPE_FLOAT] = "double ",
+        [SH_TYPE_FLAG] = "bool ",         [SH_TYPE_STRING] = "const char *", [SH_TYPE_DTYPE] = "sh_dtype ",
     };
     return p->type == SH_TYPE_FLAG && p->optional ? "int " : types[p->type];
 }
@@ -28,51 +28,73 @@ void gen_function_params(FILE *out, const op *o) {
         fprintf(out, "%s%s%s", separator, param_type(p), p->name);
         separator = ", ";
     }
-    if (o->options) fprintf(out, "%sconst sh_%s_options *options", separator, o->c);
-    else if (!*separator) fprintf(out, "void");
+    if (o->options)
+        fprintf(out, "%sconst sh_%s_options *options", separator, o->c);
+    else if (!*separator)
+        fprintf(out, "void");
 }
 
 void gen_return_type(FILE *out, const op *o) {
-    if (o->schema->nreturns > 1) fprintf(out, "sh_%s_result ", o->c);
-    else fprintf(out, o->schema->returns[0].type == SH_TYPE_TENSORS ? "sh_list *" : "sh_tensor *");
+    if (o->schema->nreturns > 1)
+        fprintf(out, "sh_%s_result ", o->c);
+    else
+        fprintf(out, o->schema->returns[0].type == SH_TYPE_TENSORS ? "sh_list *" : "sh_tensor *");
 }
 
 /* ---- options ---- */
 
 static void option_field(FILE *out, const sh_param *p) {
-    if (gen_is_axes(p)) fprintf(out, "    int64_t %s; /* an axis or SH_DIMS(...) */\n", p->name);
-    else if (p->type == SH_TYPE_INTS && p->length) fprintf(out, "    int64_t %s[%d];\n", p->name, p->length);
-    else if (p->type == SH_TYPE_SCALAR) fprintf(out, "    double %s;\n", p->name);
-    else if (p->type == SH_TYPE_FLAG && p->optional) fprintf(out, "    int8_t %s;\n", p->name);
-    else fprintf(out, "    %s%s;\n", param_type(p), p->name);
+    if (gen_is_axes(p))
+        fprintf(out, "    int64_t %s; /* an axis or SH_DIMS(...) */\n", p->name);
+    else if (p->type == SH_TYPE_INTS && p->length)
+        fprintf(out, "    int64_t %s[%d];\n", p->name, p->length);
+    else if (p->type == SH_TYPE_SCALAR)
+        fprintf(out, "    double %s;\n", p->name);
+    else if (p->type == SH_TYPE_FLAG && p->optional)
+        fprintf(out, "    int8_t %s;\n", p->name);
+    else
+        fprintf(out, "    %s%s;\n", param_type(p), p->name);
 }
 
 static void number_default(FILE *out, const sh_param *p) {
-    if (p->value.tag == SH_TAG_NONE) fprintf(out, "SH_NO_NUMBER");
-    else if (p->value.tag == SH_TAG_FLOAT && isinf(p->value.as.f)) fprintf(out, p->value.as.f > 0 ? "__builtin_inf()" : "-__builtin_inf()");
-    else fprintf(out, "%.17g", sh_value_as_double(p->value));
+    if (p->value.tag == SH_TAG_NONE)
+        fprintf(out, "SH_NO_NUMBER");
+    else if (p->value.tag == SH_TAG_FLOAT && isinf(p->value.as.f))
+        fprintf(out, p->value.as.f > 0 ? "__builtin_inf()" : "-__builtin_inf()");
+    else
+        fprintf(out, "%.17g", sh_value_as_double(p->value));
 }
 
 static void ints_default(FILE *out, const sh_param *p) {
     const sh_ints list = sh_value_as_ints(p->value);
     const int64_t one = p->value.tag == SH_TAG_INT ? p->value.as.i : list.n ? list.at[0] : 0;
     fprintf(out, "{%" PRId64, one);
-    for (int i = 1; i < p->length; i++) fprintf(out, list.n || p->value.tag == SH_TAG_INT ? ", SH_SAME" : ", 0");
+    for (int i = 1; i < p->length; i++)
+        fprintf(out, list.n || p->value.tag == SH_TAG_INT ? ", SH_SAME" : ", 0");
     fprintf(out, "}");
 }
 
 static void option_default(FILE *out, const sh_param *p) {
     fprintf(out, ".%s = ", p->name);
     const bool none = p->value.tag == SH_TAG_NONE;
-    if (gen_is_axes(p)) fprintf(out, "SH_NO_INT");
-    else if (p->type == SH_TYPE_INTS && p->length) ints_default(out, p);
-    else if (p->type == SH_TYPE_INTS) fprintf(out, "{NULL, 0}");
-    else if (p->type == SH_TYPE_SCALAR || p->type == SH_TYPE_FLOAT) number_default(out, p);
-    else if (p->type == SH_TYPE_INT) none ? fprintf(out, "SH_NO_INT") : fprintf(out, "%" PRId64, p->value.as.i);
-    else if (p->type == SH_TYPE_FLAG) fprintf(out, none ? "SH_NO_FLAG" : p->value.as.i ? "1" : "0");
-    else if (p->type == SH_TYPE_STRING) none ? fprintf(out, "NULL") : fprintf(out, "\"%s\"", p->value.as.string);
-    else if (p->type == SH_TYPE_DTYPE) fprintf(out, "(sh_dtype)%d", none ? 0 : (int)p->value.as.i);
-    else fprintf(out, "NULL");
+    if (gen_is_axes(p))
+        fprintf(out, "SH_NO_INT");
+    else if (p->type == SH_TYPE_INTS && p->length)
+        ints_default(out, p);
+    else if (p->type == SH_TYPE_INTS)
+        fprintf(out, "{NULL, 0}");
+    else if (p->type == SH_TYPE_SCALAR || p->type == SH_TYPE_FLOAT)
+        number_default(out, p);
+    else if (p->type == SH_TYPE_INT)
+        none ? fprintf(out, "SH_NO_INT") : fprintf(out, "%" PRId64, p->value.as.i);
+    else if (p->type == SH_TYPE_FLAG)
+        fprintf(out, none ? "SH_NO_FLAG" : p->value.as.i ? "1" : "0");
+    else if (p->type == SH_TYPE_STRING)
+        none ? fprintf(out, "NULL") : fprintf(out, "\"%s\"", p->value.as.string);
+    else if (p->type == SH_TYPE_DTYPE)
+        fprintf(out, "(sh_dtype)%d", none ? 0 : (int)p->value.as.i);
+    else
+        fprintf(out, "NULL");
 }
 
 static void upper(FILE *out, const char *name) {
@@ -99,8 +121,10 @@ static void options_struct(FILE *out, const op *o) {
 
 static void declaration(FILE *out, const op *o, const char *suffix) {
     fprintf(out, "SH_API ");
-    if (*suffix) fprintf(out, "sh_tensor *");
-    else gen_return_type(out, o);
+    if (*suffix)
+        fprintf(out, "sh_tensor *");
+    else
+        gen_return_type(out, o);
     fprintf(out, "sh_%s%s(", o->c, suffix);
     gen_function_params(out, o);
     fprintf(out, ");\n");
@@ -111,16 +135,21 @@ static void result_struct(FILE *out, const op *o) {
     for (uint32_t i = 0; i < o->schema->nreturns; i++) {
         const char *name = o->schema->returns[i].name;
         fprintf(out, i ? ", *" : "*");
-        if (*name) fprintf(out, "%s", name);
-        else fprintf(out, "result%u", i);
+        if (*name)
+            fprintf(out, "%s", name);
+        else
+            fprintf(out, "result%u", i);
     }
     fprintf(out, ";\n} sh_%s_result;\n", o->c);
 }
 
 static void macro_argument(FILE *out, const sh_param *p) {
-    if (p->type == SH_TYPE_TENSOR) fprintf(out, "SH__TENSOR(%s)", p->name);
-    else if (p->type == SH_TYPE_SCALAR) fprintf(out, "SH__SCALAR(%s)", p->name);
-    else fprintf(out, "%s", p->name);
+    if (p->type == SH_TYPE_TENSOR)
+        fprintf(out, "SH__TENSOR(%s)", p->name);
+    else if (p->type == SH_TYPE_SCALAR)
+        fprintf(out, "SH__SCALAR(%s)", p->name);
+    else
+        fprintf(out, "%s", p->name);
 }
 
 static void macro_names(FILE *out, const op *o, const char *separator, bool wrapped) {
@@ -128,8 +157,10 @@ static void macro_names(FILE *out, const op *o, const char *separator, bool wrap
         const sh_param *p = &o->schema->params[i];
         if (!gen_is_required(p)) continue;
         fprintf(out, "%s", separator);
-        if (wrapped) macro_argument(out, p);
-        else fprintf(out, "%s", p->name);
+        if (wrapped)
+            macro_argument(out, p);
+        else
+            fprintf(out, "%s", p->name);
         separator = ", ";
     }
 }
@@ -141,7 +172,8 @@ static bool any_required(const op *o) {
 }
 
 static void macro_with_options(FILE *out, const op *o, const char *suffix) {
-    fprintf(out, "#define sh_%s%s(...) SH__%s%s(SH__UNIQUE(sh__o), __VA_ARGS__, .sh_ = 0)\n", o->c, suffix, o->c, suffix);
+    fprintf(out, "#define sh_%s%s(...) SH__%s%s(SH__UNIQUE(sh__o), __VA_ARGS__, .sh_ = 0)\n", o->c, suffix,
+            o->c, suffix);
     fprintf(out, "#define SH__%s%s(v", o->c, suffix);
     macro_names(out, o, ", ", false);
     fprintf(out, ", ...) __extension__({ SH__QUIET const sh_%s_options v = {SH_", o->c);
@@ -176,8 +208,10 @@ static void write_op(FILE *out, const op *o) {
 }
 
 void gen_header(FILE *out, const op *ops, uint32_t n) {
-    fprintf(out, "/* ops.h - every built-in op, generated from ops/ops.def. See ops/api.h for how to call one. */\n"
-                 "#ifndef SH_OPS_OPS_H\n#define SH_OPS_OPS_H\n\n#include \"ops/api.h\"\n\nSH_BEGIN_DECLS\n\nenum sh_op_ids {\n");
+    fprintf(
+        out,
+        "/* ops.h - every built-in op, generated from ops/ops.def. See ops/api.h for how to call one. */\n"
+        "#ifndef SH_OPS_OPS_H\n#define SH_OPS_OPS_H\n\n#include \"ops/api.h\"\n\nSH_BEGIN_DECLS\n\nenum sh_op_ids {\n");
     for (uint32_t i = 0; i < n; i++) fprintf(out, "    SH_OP_%s = %u,\n", ops[i].c, i);
     fprintf(out, "    SH_OP_BUILTIN_COUNT = %u\n};\n\n", n);
     for (uint32_t i = 0; i < n; i++) write_op(out, &ops[i]);
@@ -189,15 +223,17 @@ void gen_header(FILE *out, const op *ops, uint32_t n) {
 static void kernel(FILE *out, const op *o, const char *kind, bool returns) {
     fprintf(out, "sh_status sh_%s_%s(", kind, o->c);
     if (returns) fprintf(out, "sh_value *results");
-    for (uint32_t i = 0; !returns && i < o->schema->nreturns; i++) fprintf(out, "%ssh_tensor *result%u", i ? ", " : "", i);
+    for (uint32_t i = 0; !returns && i < o->schema->nreturns; i++)
+        fprintf(out, "%ssh_tensor *result%u", i ? ", " : "", i);
     if (o->schema->nparams) fprintf(out, ", ");
     gen_kernel_params(out, o);
     fprintf(out, ");\n");
 }
 
 void gen_kernels(FILE *out, const op *ops, uint32_t n) {
-    fprintf(out, "/* kernels.h - the C signature of every kernel, generated from ops/ops.def. */\n"
-                 "#ifndef SH_OPS_KERNELS_H\n#define SH_OPS_KERNELS_H\n\n#include \"dispatch/tensor_impl.h\"\n\n");
+    fprintf(out,
+            "/* kernels.h - the C signature of every kernel, generated from ops/ops.def. */\n"
+            "#ifndef SH_OPS_KERNELS_H\n#define SH_OPS_KERNELS_H\n\n#include \"dispatch/tensor_impl.h\"\n\n");
     for (uint32_t i = 0; i < n; i++) {
         const op *o = &ops[i];
         if (o->form == FORM_KERNEL || o->form == FORM_FUSED) kernel(out, o, "cpu", false);
@@ -211,7 +247,8 @@ void gen_kernels(FILE *out, const op *ops, uint32_t n) {
 /* ---- reference.md ---- */
 
 static const char *kernels_of(const op *o) {
-    static const char *const texts[] = {"cpu, ref, meta", "one for all backends", "composite", "composite, cpu, meta"};
+    static const char *const texts[] = {"cpu, ref, meta", "one for all backends", "composite",
+                                        "composite, cpu, meta"};
     return texts[o->form];
 }
 
@@ -219,6 +256,7 @@ void gen_reference(FILE *out, const op *ops, uint32_t n) {
     fprintf(out, "# Ops\n\nGenerated from `ops/ops.def`. PyTorch's names, arguments and defaults.\n\n"
                  "| op | schema | what it does | forms | kernels |\n|---|---|---|---|---|\n");
     for (uint32_t i = 0; i < n; i++)
-        fprintf(out, "| `%s` | `%s` | %s | `sh_%s`%s%s | %s |\n", ops[i].schema->name, ops[i].schema->text, ops[i].doc, ops[i].c,
-                ops[i].inplace ? ", in place" : "", ops[i].out ? ", `out`" : "", kernels_of(&ops[i]));
+        fprintf(out, "| `%s` | `%s` | %s | `sh_%s`%s%s | %s |\n", ops[i].schema->name, ops[i].schema->text,
+                ops[i].doc, ops[i].c, ops[i].inplace ? ", in place" : "", ops[i].out ? ", `out`" : "",
+                kernels_of(&ops[i]));
 }

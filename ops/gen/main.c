@@ -44,17 +44,20 @@ static void identifier(char *to, const char *name) {
 static bool has_tag(const struct line *line, const char *tag) {
     const size_t n = strlen(tag);
     for (const char *at = line->tags; (at = strstr(at, tag)); at += n)
-        if ((at == line->tags || !isupper((unsigned char)at[-1])) && !isupper((unsigned char)at[n])) return true;
+        if ((at == line->tags || !isupper((unsigned char)at[-1])) && !isupper((unsigned char)at[n]))
+            return true;
     return false;
 }
 
 static void tags_expression(char *to, size_t size, const struct line *line) {
-    size_t n = (size_t)snprintf(to, size, "%s", line->form == FORM_COMPOSITE || line->form == FORM_FUSED ? "SH_OP_COMPOSITE" : "0");
+    size_t n = (size_t)snprintf(
+        to, size, "%s", line->form == FORM_COMPOSITE || line->form == FORM_FUSED ? "SH_OP_COMPOSITE" : "0");
     for (const char *at = line->tags; *at && n < size;) {
         char word[32] = "";
         int length = 0;
         sscanf(at, " %31[A-Z_]%n", word, &length);
-        if (word[0] && strcmp(word, "NONE") != 0) n += (size_t)snprintf(to + n, size - n, " | SH_OP_%s", word);
+        if (word[0] && strcmp(word, "NONE") != 0)
+            n += (size_t)snprintf(to + n, size - n, " | SH_OP_%s", word);
         at += length ? length : 1;
     }
 }
@@ -107,7 +110,10 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*write)(FILE *out, const op *ops, uint32_t n);
-    } files[] = {{"ops.h", gen_header}, {"kernels.h", gen_kernels}, {"table.c", gen_table}, {"reference.md", gen_reference}};
+    } files[] = {{"ops.h", gen_header},
+                 {"kernels.h", gen_kernels},
+                 {"table.c", gen_table},
+                 {"reference.md", gen_reference}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         FILE *out = open_output(argv[1], files[i].name);
         files[i].write(out, ops, N);

@@ -12,15 +12,27 @@
 
 static void unbox(FILE *out, const sh_param *p, uint32_t i) {
     switch (p->type) {
-    case SH_TYPE_TENSOR: fprintf(out, p->optional ? "sh_value_as_tensor(a[%u])" : "a[%u].as.tensor", i); break;
+    case SH_TYPE_TENSOR:
+        fprintf(out, p->optional ? "sh_value_as_tensor(a[%u])" : "a[%u].as.tensor", i);
+        break;
     case SH_TYPE_TENSORS: fprintf(out, "sh_value_as_tensors(a[%u])", i); break;
     case SH_TYPE_SCALAR: fprintf(out, "a[%u]", i); break;
-    case SH_TYPE_INT: fprintf(out, p->optional ? "(a[%u].tag == SH_TAG_NONE ? SH_NO_INT : a[%u].as.i)" : "a[%u].as.i", i, i); break;
+    case SH_TYPE_INT:
+        fprintf(out, p->optional ? "(a[%u].tag == SH_TAG_NONE ? SH_NO_INT : a[%u].as.i)" : "a[%u].as.i", i,
+                i);
+        break;
     case SH_TYPE_INTS: fprintf(out, "sh_value_as_ints(a[%u])", i); break;
     case SH_TYPE_FLOAT:
-        fprintf(out, p->optional ? "(a[%u].tag == SH_TAG_NONE ? SH_NO_NUMBER : sh_value_as_double(a[%u]))" : "sh_value_as_double(a[%u])", i, i);
+        fprintf(out,
+                p->optional ? "(a[%u].tag == SH_TAG_NONE ? SH_NO_NUMBER : sh_value_as_double(a[%u]))"
+                            : "sh_value_as_double(a[%u])",
+                i, i);
         break;
-    case SH_TYPE_FLAG: fprintf(out, p->optional ? "(a[%u].tag == SH_TAG_NONE ? SH_NO_FLAG : (int)a[%u].as.i)" : "a[%u].as.i != 0", i, i); break;
+    case SH_TYPE_FLAG:
+        fprintf(out,
+                p->optional ? "(a[%u].tag == SH_TAG_NONE ? SH_NO_FLAG : (int)a[%u].as.i)" : "a[%u].as.i != 0",
+                i, i);
+        break;
     case SH_TYPE_STRING: fprintf(out, "(a[%u].tag == SH_TAG_STRING ? a[%u].as.string : NULL)", i, i); break;
     default: fprintf(out, "(sh_dtype)(a[%u].tag == SH_TAG_DTYPE ? a[%u].as.i : 0)", i, i);
     }
@@ -36,7 +48,8 @@ static void unboxed_args(FILE *out, const op *o, const char *separator) {
 static void kernel_type(FILE *out, const op *o, bool returns) {
     fprintf(out, "typedef sh_status (*%s_%s)(", returns ? "returns" : "out", o->c);
     if (returns) fprintf(out, "sh_value *");
-    for (uint32_t i = 0; !returns && i < o->schema->nreturns; i++) fprintf(out, i ? ", sh_tensor *" : "sh_tensor *");
+    for (uint32_t i = 0; !returns && i < o->schema->nreturns; i++)
+        fprintf(out, i ? ", sh_tensor *" : "sh_tensor *");
     if (o->schema->nparams) fprintf(out, ", ");
     gen_kernel_params(out, o);
     fprintf(out, ");\n");
@@ -45,18 +58,21 @@ static void kernel_type(FILE *out, const op *o, bool returns) {
 static void thunk(FILE *out, const op *o, bool returns) {
     const char *kind = returns ? "returns" : "out";
     kernel_type(out, o, returns);
-    fprintf(out, "static sh_status %s_thunk_%s(sh_function kernel, sh_value *r, const sh_value *a) {\n", kind, o->c);
+    fprintf(out, "static sh_status %s_thunk_%s(sh_function kernel, sh_value *r, const sh_value *a) {\n", kind,
+            o->c);
     if (!o->schema->nparams) fprintf(out, "    (void)a;\n");
     fprintf(out, "    return ((%s_%s)kernel)(", kind, o->c);
     if (returns) fprintf(out, "r");
-    for (uint32_t i = 0; !returns && i < o->schema->nreturns; i++) fprintf(out, "%sr[%u].as.tensor", i ? ", " : "", i);
+    for (uint32_t i = 0; !returns && i < o->schema->nreturns; i++)
+        fprintf(out, "%sr[%u].as.tensor", i ? ", " : "", i);
     unboxed_args(out, o, ", ");
     fprintf(out, ");\n}\n");
 }
 
 /* The arguments as locals under their own names, so that the infer expression of ops.def can stand as it is. */
 static void infer(FILE *out, const op *o) {
-    fprintf(out, "static sh_status infer_%s(const sh_value *a, sh_spec *r, void *user) {\n    (void)user;\n", o->c);
+    fprintf(out, "static sh_status infer_%s(const sh_value *a, sh_spec *r, void *user) {\n    (void)user;\n",
+            o->c);
     for (uint32_t i = 0; i < o->schema->nparams; i++) {
         const sh_param *p = &o->schema->params[i];
         fprintf(out, "    __extension__ __auto_type %s = ", p->name);
@@ -74,21 +90,33 @@ static void locals_from_options(FILE *out, const op *o) {
         const sh_param *p = &o->schema->params[i];
         if (gen_is_required(p)) continue;
         if (gen_is_axes(p))
-            fprintf(out, "    int64_t %s_at[SH_MAX_DIMS];\n    const sh_ints %s = sh__option_axes(options->%s, %s_at);\n", p->name,
-                    p->name, p->name, p->name);
+            fprintf(
+                out,
+                "    int64_t %s_at[SH_MAX_DIMS];\n    const sh_ints %s = sh__option_axes(options->%s, %s_at);\n",
+                p->name, p->name, p->name, p->name);
         else if (p->type == SH_TYPE_INTS && p->length)
-            fprintf(out, "    int64_t %s_at[%d];\n    const sh_ints %s = sh__option_list(options->%s, %d, %s_at, %d);\n", p->name,
-                    p->length, p->name, p->name, p->length, p->name, strcmp(p->name, "padding") != 0);
-        else if (p->type == SH_TYPE_SCALAR) fprintf(out, "    const sh_scalar %s = sh__number(options->%s);\n", p->name, p->name);
-        else fprintf(out, "    __extension__ __auto_type %s = options->%s;\n", p->name, p->name);
+            fprintf(
+                out,
+                "    int64_t %s_at[%d];\n    const sh_ints %s = sh__option_list(options->%s, %d, %s_at, %d);\n",
+                p->name, p->length, p->name, p->name, p->length, p->name, strcmp(p->name, "padding") != 0);
+        else if (p->type == SH_TYPE_SCALAR)
+            fprintf(out, "    const sh_scalar %s = sh__number(options->%s);\n", p->name, p->name);
+        else
+            fprintf(out, "    __extension__ __auto_type %s = options->%s;\n", p->name, p->name);
     }
 }
 
 static void box(FILE *out, const sh_param *p) {
     static const char *const makers[SH_TYPE_COUNT] = {
-        [SH_TYPE_TENSOR] = "sh_value_tensor(%s)", [SH_TYPE_TENSORS] = "sh_value_tensors(%s)", [SH_TYPE_SCALAR] = "%s",
-        [SH_TYPE_INT] = "sh_value_int(%s)",       [SH_TYPE_INTS] = "sh_value_ints(%s)",       [SH_TYPE_FLOAT] = "sh_value_float(%s)",
-        [SH_TYPE_FLAG] = "sh_value_flag(%s)",     [SH_TYPE_STRING] = "sh_value_string(%s)",   [SH_TYPE_DTYPE] = "sh_value_dtype(%s)",
+        [SH_TYPE_TENSOR] = "sh_value_tensor(%s)",
+        [SH_TYPE_TENSORS] = "sh_value_tensors(%s)",
+        [SH_TYPE_SCALAR] = "%s",
+        [SH_TYPE_INT] = "sh_value_int(%s)",
+        [SH_TYPE_INTS] = "sh_value_ints(%s)",
+        [SH_TYPE_FLOAT] = "sh_value_float(%s)",
+        [SH_TYPE_FLAG] = "sh_value_flag(%s)",
+        [SH_TYPE_STRING] = "sh_value_string(%s)",
+        [SH_TYPE_DTYPE] = "sh_value_dtype(%s)",
     };
     if (p->optional && p->type == SH_TYPE_INT) fprintf(out, "%s == SH_NO_INT ? sh_none() : ", p->name);
     if (p->optional && p->type == SH_TYPE_FLAG) fprintf(out, "%s == SH_NO_FLAG ? sh_none() : ", p->name);
@@ -113,16 +141,22 @@ static bool looks(FILE *out, const op *o) {
     const char *first = NULL;
     for (uint32_t i = 0; i < o->schema->nparams; i++) {
         if (o->schema->params[i].type == SH_TYPE_TENSORS) return false;
-        if (!first && o->schema->params[i].type == SH_TYPE_TENSOR && !o->schema->params[i].optional) first = o->schema->params[i].name;
+        if (!first && o->schema->params[i].type == SH_TYPE_TENSOR && !o->schema->params[i].optional)
+            first = o->schema->params[i].name;
     }
     fprintf(out, "    const int device = 1");
     for (uint32_t i = 0; i < o->schema->nparams; i++) {
         const sh_param *p = &o->schema->params[i];
         if (p->type != SH_TYPE_TENSOR) continue;
         if (!p->optional) fprintf(out, " && %s", p->name);
-        fprintf(out, p->optional ? " && (!%s || (!(%s->flags & SH_TENSOR_SPECIAL)" : " && !(%s->flags & SH_TENSOR_SPECIAL)", p->name, p->name);
-        if (first && first != p->name) fprintf(out, " && %s->device == %s->device", p->name, first);
-        else if (!first) fprintf(out, " && %s->device == SH_HOST", p->name);
+        fprintf(out,
+                p->optional ? " && (!%s || (!(%s->flags & SH_TENSOR_SPECIAL)"
+                            : " && !(%s->flags & SH_TENSOR_SPECIAL)",
+                p->name, p->name);
+        if (first && first != p->name)
+            fprintf(out, " && %s->device == %s->device", p->name, first);
+        else if (!first)
+            fprintf(out, " && %s->device == SH_HOST", p->name);
         if (p->optional) fprintf(out, "))");
     }
     fprintf(out, first ? " ? %s->device : -1;\n" : " ? SH_HOST : -1;\n", first);
@@ -140,15 +174,19 @@ static void kernel_args(FILE *out, const op *o) {
 }
 
 static void fast_out(FILE *out, const op *o) {
-    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], (uint32_t)device);\n", o->c);
-    fprintf(out, "        if (SH_LIKELY(slot && slot->typed && slot->form == SH_FORM_OUT)) {\n"
-                 "            sh_spec r[%d];\n            sh_tensor *t[%d];\n            sh__specs_begin(r, %d);\n"
-                 "            if (SH_LIKELY(sh_infer_%s >= 0 && sh__fast_alloc(t, r, %d, (uint32_t)device))) {\n"
-                 "                if (SH_LIKELY(((out_%s)slot->typed)(",
-            o->schema->nreturns, o->schema->nreturns, o->schema->nreturns, o->infer, o->schema->nreturns, o->c);
+    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], (uint32_t)device);\n",
+            o->c);
+    fprintf(out,
+            "        if (SH_LIKELY(slot && slot->typed && slot->form == SH_FORM_OUT)) {\n"
+            "            sh_spec r[%d];\n            sh_tensor *t[%d];\n            sh__specs_begin(r, %d);\n"
+            "            if (SH_LIKELY(sh_infer_%s >= 0 && sh__fast_alloc(t, r, %d, (uint32_t)device))) {\n"
+            "                if (SH_LIKELY(((out_%s)slot->typed)(",
+            o->schema->nreturns, o->schema->nreturns, o->schema->nreturns, o->infer, o->schema->nreturns,
+            o->c);
     for (uint32_t i = 0; i < o->schema->nreturns; i++) fprintf(out, "%st[%u]", i ? ", " : "", i);
     kernel_args(out, o);
-    if (o->schema->nreturns == 1) fprintf(out, ") >= 0)) return sh__own(t[0]);\n");
+    if (o->schema->nreturns == 1)
+        fprintf(out, ") >= 0)) return sh__own(t[0]);\n");
     else {
         fprintf(out, ") >= 0 && sh__fast_own(t, %d))) return (sh_%s_result){", o->schema->nreturns, o->c);
         for (uint32_t i = 0; i < o->schema->nreturns; i++) fprintf(out, "%st[%u]", i ? ", " : "", i);
@@ -156,38 +194,51 @@ static void fast_out(FILE *out, const op *o) {
     }
     fprintf(out, "                sh__fast_drop(t, %d);\n            }\n", o->schema->nreturns);
     fprintf(out, "            sh__error_at(\"%s\", \"kernel\", slot->backend);\n", o->schema->name);
-    if (o->schema->nreturns == 1) fprintf(out, "            return NULL;\n");
-    else fprintf(out, "            return (sh_%s_result){0};\n", o->c);
+    if (o->schema->nreturns == 1)
+        fprintf(out, "            return NULL;\n");
+    else
+        fprintf(out, "            return (sh_%s_result){0};\n", o->c);
     fprintf(out, "        }\n");
 }
 
 static void fast_inplace(FILE *out, const op *o) {
-    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], (uint32_t)device);\n", o->c);
-    fprintf(out, "        if (SH_LIKELY(slot && slot->typed && slot->form == SH_FORM_OUT)) {\n            sh_spec r[1];\n            sh__specs_begin(r, 1);\n"
-                 "            if (SH_LIKELY(sh_infer_%s >= 0)) {\n"
-                 "                if (sh__fast_target(self, r%s) && ((out_%s)slot->typed)(self",
-            o->infer, "", o->c);
+    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], (uint32_t)device);\n",
+            o->c);
+    fprintf(
+        out,
+        "        if (SH_LIKELY(slot && slot->typed && slot->form == SH_FORM_OUT)) {\n            sh_spec r[1];\n            sh__specs_begin(r, 1);\n"
+        "            if (SH_LIKELY(sh_infer_%s >= 0)) {\n"
+        "                if (sh__fast_target(self, r%s) && ((out_%s)slot->typed)(self",
+        o->infer, "", o->c);
     kernel_args(out, o);
-    fprintf(out, ") >= 0) return sh__fast_written(self);\n            }\n"
-                 "            if (sh__error_pending()) {\n                sh__error_at(\"%s_\", \"kernel\", slot->backend);\n"
-                 "                return NULL;\n            }\n        }\n",
-            o->schema->name);
+    fprintf(
+        out,
+        ") >= 0) return sh__fast_written(self);\n            }\n"
+        "            if (sh__error_pending()) {\n                sh__error_at(\"%s_\", \"kernel\", slot->backend);\n"
+        "                return NULL;\n            }\n        }\n",
+        o->schema->name);
 }
 
 static void fast_returns(FILE *out, const op *o) {
-    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], (uint32_t)device);\n", o->c);
-    fprintf(out, "        if (SH_LIKELY(slot && slot->typed && slot->form == SH_FORM_RETURNS)) {\n"
-                 "            sh_value r[SH_MAX_RESULTS];\n            const uint32_t mark = thread->nitems;\n"
-                 "            sh_status status = ((returns_%s)slot->typed)(r",
+    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], (uint32_t)device);\n",
+            o->c);
+    fprintf(out,
+            "        if (SH_LIKELY(slot && slot->typed && slot->form == SH_FORM_RETURNS)) {\n"
+            "            sh_value r[SH_MAX_RESULTS];\n            const uint32_t mark = thread->nitems;\n"
+            "            sh_status status = ((returns_%s)slot->typed)(r",
             o->c);
     kernel_args(out, o);
-    fprintf(out, ");\n            if (SH_LIKELY(sh__fast_returned(status, mark, r, %d, \"%s\", slot))) return ", o->schema->nreturns, o->schema->name);
+    fprintf(out,
+            ");\n            if (SH_LIKELY(sh__fast_returned(status, mark, r, %d, \"%s\", slot))) return ",
+            o->schema->nreturns, o->schema->name);
     if (o->schema->nreturns > 1) {
         fprintf(out, "(sh_%s_result){", o->c);
-        for (uint32_t i = 0; i < o->schema->nreturns; i++) fprintf(out, "%sr[%u].as.tensor", i ? ", " : "", i);
+        for (uint32_t i = 0; i < o->schema->nreturns; i++)
+            fprintf(out, "%sr[%u].as.tensor", i ? ", " : "", i);
         fprintf(out, "};\n            return (sh_%s_result){0};\n", o->c);
     } else {
-        fprintf(out, o->schema->returns[0].type == SH_TYPE_TENSORS ? "sh__list_of(r[0]);\n" : "r[0].as.tensor;\n");
+        fprintf(out,
+                o->schema->returns[0].type == SH_TYPE_TENSORS ? "sh__list_of(r[0]);\n" : "r[0].as.tensor;\n");
         fprintf(out, "            return NULL;\n");
     }
     fprintf(out, "        }\n");
@@ -196,40 +247,60 @@ static void fast_returns(FILE *out, const op *o) {
 static void slow(FILE *out, const op *o, bool inplace) {
     boxed_args(out, o);
     if (o->schema->nreturns > 1) {
-        fprintf(out, "    sh_value r[SH_MAX_RESULTS];\n    if (sh__call_results(&sh__ops[SH_OP_%s], SH_FUNCTIONAL, NULL, a, r, device, __builtin_frame_address(0)) < 0)"
-                     " return (sh_%s_result){0};\n    return (sh_%s_result){",
-                o->c, o->c, o->c);
-        for (uint32_t i = 0; i < o->schema->nreturns; i++) fprintf(out, "%sr[%u].as.tensor", i ? ", " : "", i);
+        fprintf(
+            out,
+            "    sh_value r[SH_MAX_RESULTS];\n    if (sh__call_results(&sh__ops[SH_OP_%s], SH_FUNCTIONAL, NULL, a, r, device, __builtin_frame_address(0)) < 0)"
+            " return (sh_%s_result){0};\n    return (sh_%s_result){",
+            o->c, o->c, o->c);
+        for (uint32_t i = 0; i < o->schema->nreturns; i++)
+            fprintf(out, "%sr[%u].as.tensor", i ? ", " : "", i);
         fprintf(out, "};\n");
     } else if (o->schema->returns[0].type == SH_TYPE_TENSORS) {
         fprintf(out, "    return sh__call_list(&sh__ops[SH_OP_%s], a, __builtin_frame_address(0));\n", o->c);
     } else if (inplace) {
-        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_INPLACE, %s, a, device, __builtin_frame_address(0));\n", o->c,
-                o->schema->params[0].name);
+        fprintf(
+            out,
+            "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_INPLACE, %s, a, device, __builtin_frame_address(0));\n",
+            o->c, o->schema->params[0].name);
     } else if (o->out) {
-        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], options->out ? SH_OUT : SH_FUNCTIONAL, options->out, a, options->out ? -1 : device, __builtin_frame_address(0));\n", o->c);
+        fprintf(
+            out,
+            "    return sh__call_tensor(&sh__ops[SH_OP_%s], options->out ? SH_OUT : SH_FUNCTIONAL, options->out, a, options->out ? -1 : device, __builtin_frame_address(0));\n",
+            o->c);
     } else {
-        fprintf(out, "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_FUNCTIONAL, NULL, a, device, __builtin_frame_address(0));\n", o->c);
+        fprintf(
+            out,
+            "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_FUNCTIONAL, NULL, a, device, __builtin_frame_address(0));\n",
+            o->c);
     }
 }
 
 static void function(FILE *out, const op *o, bool inplace) {
-    if (inplace) fprintf(out, "sh_tensor *");
-    else gen_return_type(out, o);
+    if (inplace)
+        fprintf(out, "sh_tensor *");
+    else
+        gen_return_type(out, o);
     fprintf(out, "(sh_%s%s)(", o->c, inplace ? "_" : "");
     gen_function_params(out, o);
     fprintf(out, ") {\n");
     if (o->options) fprintf(out, "    if (!options) options = &defaults_%s;\n", o->c);
     if (inplace && o->out)
-        fprintf(out, "    if (options->out) {\n        sh_fail(SH_ERROR_ARGUMENT, \"%s_ takes no out\");\n        return NULL;\n    }\n", o->schema->name);
+        fprintf(
+            out,
+            "    if (options->out) {\n        sh_fail(SH_ERROR_ARGUMENT, \"%s_ takes no out\");\n        return NULL;\n    }\n",
+            o->schema->name);
     locals_from_options(out, o);
     fprintf(out, "    sh_thread *thread = &sh__thread;\n");
     if (looks(out, o)) {
         fast_condition(out, o, inplace);
-        if (inplace && o->form != FORM_KERNEL) fprintf(out, "        (void)thread;\n");
-        else if (inplace) fast_inplace(out, o);
-        else if (o->form == FORM_KERNEL || o->form == FORM_FUSED) fast_out(out, o);
-        else fast_returns(out, o);
+        if (inplace && o->form != FORM_KERNEL)
+            fprintf(out, "        (void)thread;\n");
+        else if (inplace)
+            fast_inplace(out, o);
+        else if (o->form == FORM_KERNEL || o->form == FORM_FUSED)
+            fast_out(out, o);
+        else
+            fast_returns(out, o);
         fprintf(out, "    }\n");
     } else {
         fprintf(out, "    const int device = -1;\n    (void)thread;\n    (void)device;\n");
@@ -248,11 +319,16 @@ static void defaults(FILE *out, const op *o) {
 
 static void value_literal(FILE *out, const op *o, const sh_param *p) {
     const sh_value v = p->value;
-    if (v.tag == SH_TAG_FLOAT && isinf(v.as.f)) fprintf(out, "{SH_TAG_FLOAT, 0, {.f = %s__builtin_inf()}}", v.as.f < 0 ? "-" : "");
-    else if (v.tag == SH_TAG_FLOAT) fprintf(out, "{SH_TAG_FLOAT, 0, {.f = %.17g}}", v.as.f);
-    else if (v.tag == SH_TAG_STRING) fprintf(out, "{SH_TAG_STRING, 0, {.string = \"%s\"}}", v.as.string);
-    else if (v.tag == SH_TAG_INTS) fprintf(out, "{SH_TAG_INTS, %u, {.ints = list_%s_%s}}", v.count, o->c, p->name);
-    else fprintf(out, "{%u, 0, {.i = %" PRId64 "}}", v.tag, v.tag == SH_TAG_NONE ? 0 : v.as.i);
+    if (v.tag == SH_TAG_FLOAT && isinf(v.as.f))
+        fprintf(out, "{SH_TAG_FLOAT, 0, {.f = %s__builtin_inf()}}", v.as.f < 0 ? "-" : "");
+    else if (v.tag == SH_TAG_FLOAT)
+        fprintf(out, "{SH_TAG_FLOAT, 0, {.f = %.17g}}", v.as.f);
+    else if (v.tag == SH_TAG_STRING)
+        fprintf(out, "{SH_TAG_STRING, 0, {.string = \"%s\"}}", v.as.string);
+    else if (v.tag == SH_TAG_INTS)
+        fprintf(out, "{SH_TAG_INTS, %u, {.ints = list_%s_%s}}", v.count, o->c, p->name);
+    else
+        fprintf(out, "{%u, 0, {.i = %" PRId64 "}}", v.tag, v.tag == SH_TAG_NONE ? 0 : v.as.i);
 }
 
 static void list_defaults(FILE *out, const op *o) {
@@ -269,8 +345,11 @@ static void params(FILE *out, const op *o, const char *kind, const sh_param *lis
     fprintf(out, "static const sh_param %s_%s[] = {\n", kind, o->c);
     for (uint32_t i = 0; i < n; i++) {
         const sh_param *p = &list[i];
-        fprintf(out, "    {.name = \"%s\", .type = (sh_type)%d, .optional = %d, .has_default = %d, .keyword_only = %d, .length = %d, .written = %d, .alias = %d, .value = ",
-                p->name, (int)p->type, p->optional, p->has_default, p->keyword_only, p->length, p->written, p->alias);
+        fprintf(
+            out,
+            "    {.name = \"%s\", .type = (sh_type)%d, .optional = %d, .has_default = %d, .keyword_only = %d, .length = %d, .written = %d, .alias = %d, .value = ",
+            p->name, (int)p->type, p->optional, p->has_default, p->keyword_only, p->length, p->written,
+            p->alias);
         value_literal(out, o, p);
         fprintf(out, "},\n");
     }
@@ -292,27 +371,33 @@ static bool infers(const op *o) { return o->form == FORM_KERNEL || o->form == FO
 static bool gives(const op *o) { return o->form != FORM_KERNEL; }
 
 static void row(FILE *out, const op *o) {
-    fprintf(out, "    [SH_OP_%s] = {.name = \"%s\", .id = SH_OP_%s, .family = SH_OP_%s, .tags = %s, .schema = &schema_%s, .registrant = \"built-in\"",
-            o->c, o->schema->name, o->c, o->family, o->tags, o->c);
+    fprintf(
+        out,
+        "    [SH_OP_%s] = {.name = \"%s\", .id = SH_OP_%s, .family = SH_OP_%s, .tags = %s, .schema = &schema_%s, .registrant = \"built-in\"",
+        o->c, o->schema->name, o->c, o->family, o->tags, o->c);
     if (infers(o)) fprintf(out, ", .infer = infer_%s, .thunk_out = out_thunk_%s", o->c, o->c);
     if (gives(o)) fprintf(out, ", .thunk_returns = returns_thunk_%s", o->c);
     fprintf(out, "},\n");
 }
 
 static void builtin(FILE *out, const op *o, const char *kind, const char *column, bool returns) {
-    fprintf(out, "    {SH_OP_%s, %s, (sh_function)sh_%s_%s, %s},\n", o->c, column, kind, o->c, returns ? "SH_FORM_RETURNS" : "SH_FORM_OUT");
+    fprintf(out, "    {SH_OP_%s, %s, (sh_function)sh_%s_%s, %s},\n", o->c, column, kind, o->c,
+            returns ? "SH_FORM_RETURNS" : "SH_FORM_OUT");
 }
 
 static void builtins(FILE *out, const op *o) {
     if (infers(o)) builtin(out, o, "cpu", "SH_BACKEND_CPU", false);
     if (o->form == FORM_KERNEL) builtin(out, o, "ref", "SH_BACKEND_REF", false);
     if (o->form == FORM_ANY) builtin(out, o, "any", "SH_COLUMN_COMPOSITE", true);
-    if (o->form == FORM_COMPOSITE || o->form == FORM_FUSED) builtin(out, o, "composite", "SH_COLUMN_COMPOSITE", true);
+    if (o->form == FORM_COMPOSITE || o->form == FORM_FUSED)
+        builtin(out, o, "composite", "SH_COLUMN_COMPOSITE", true);
 }
 
 void gen_table(FILE *out, const op *ops, uint32_t n) {
-    fprintf(out, "/* table.c - generated from ops/ops.def. */\n#include \"ops/ops.h\"\n\n#include \"dispatch/number.h\"\n#include \"ops/fast.h\"\n"
-                 "#include \"ops/infer.h\"\n#include \"ops/kernels.h\"\n\n_Static_assert(sizeof(sh_value) == 16, \"tables are laid out for it\");\n\n");
+    fprintf(
+        out,
+        "/* table.c - generated from ops/ops.def. */\n#include \"ops/ops.h\"\n\n#include \"dispatch/number.h\"\n#include \"ops/fast.h\"\n"
+        "#include \"ops/infer.h\"\n#include \"ops/kernels.h\"\n\n_Static_assert(sizeof(sh_value) == 16, \"tables are laid out for it\");\n\n");
     for (uint32_t i = 0; i < n; i++) {
         const op *o = &ops[i];
         schema(out, o);
@@ -327,7 +412,9 @@ void gen_table(FILE *out, const op *ops, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) row(out, &ops[i]);
     fprintf(out, "};\n\nconst sh_builtin_kernel sh__builtin_kernels[] = {\n");
     for (uint32_t i = 0; i < n; i++) builtins(out, &ops[i]);
-    fprintf(out, "};\nconst size_t sh__builtin_kernel_count = sizeof sh__builtin_kernels / sizeof *sh__builtin_kernels;\n\n");
+    fprintf(
+        out,
+        "};\nconst size_t sh__builtin_kernel_count = sizeof sh__builtin_kernels / sizeof *sh__builtin_kernels;\n\n");
     for (uint32_t i = 0; i < n; i++) {
         function(out, &ops[i], false);
         if (ops[i].inplace) function(out, &ops[i], true);

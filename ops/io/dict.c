@@ -8,7 +8,7 @@ struct sh_dict {
     struct {
         char *name;
         sh_tensor *t;
-    } *entries;
+    } * entries;
 };
 
 sh_dict *sh_dict_new(void) { return sh__calloc(1, sizeof(sh_dict)); }
@@ -40,7 +40,11 @@ static sh_status grow(sh_dict *dict) {
 }
 
 sh_status sh_dict_set(sh_dict *dict, const char *name, sh_tensor *t) {
-    if (!dict || !name || !t) return sh_fail(SH_ERROR_NULL, "sh_dict_set: %s is NULL", !dict ? "dict" : !name ? "name" : "the tensor");
+    if (!dict || !name || !t)
+        return sh_fail(SH_ERROR_NULL, "sh_dict_set: %s is NULL",
+                       !dict   ? "dict"
+                       : !name ? "name"
+                               : "the tensor");
     const size_t i = find(dict, name);
     if (i == dict->n) {
         SH_TRY(grow(dict));

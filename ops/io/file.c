@@ -2,8 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,9 +28,12 @@ sh_status sh_file_read(const char *path, void **bytes, size_t *size) {
     if (descriptor < 0) return sh_fail(SH_ERROR_FILE, "can't open %s: %s", path, strerror(errno));
     sh_status status = SH_OK;
     *bytes = NULL;
-    if (fstat(descriptor, &info) != 0) status = sh_fail(SH_ERROR_FILE, "can't read %s: %s", path, strerror(errno));
-    else if (!S_ISREG(info.st_mode)) status = sh_fail(SH_ERROR_FILE, "%s is no regular file", path);
-    else if (!(*bytes = sh__alloc((size_t)info.st_size))) status = SH_ERROR_MEMORY;
+    if (fstat(descriptor, &info) != 0)
+        status = sh_fail(SH_ERROR_FILE, "can't read %s: %s", path, strerror(errno));
+    else if (!S_ISREG(info.st_mode))
+        status = sh_fail(SH_ERROR_FILE, "%s is no regular file", path);
+    else if (!(*bytes = sh__alloc((size_t)info.st_size)))
+        status = SH_ERROR_MEMORY;
     if (status >= 0) {
         *size = (size_t)info.st_size;
         status = read_all(descriptor, path, *bytes, *size);
@@ -70,7 +73,8 @@ sh_status sh_file_write(sh_file_out *out, const void *bytes, size_t size) {
 
 sh_status sh_file_end(sh_file_out *out, sh_status so_far) {
     if (out->descriptor >= 0) {
-        if (close(out->descriptor) != 0 && so_far >= 0) so_far = sh_fail(SH_ERROR_FILE, "can't write %s: %s", out->path, strerror(errno));
+        if (close(out->descriptor) != 0 && so_far >= 0)
+            so_far = sh_fail(SH_ERROR_FILE, "can't write %s: %s", out->path, strerror(errno));
         if (so_far >= 0 && rename(out->temporary, out->path) != 0)
             so_far = sh_fail(SH_ERROR_FILE, "can't write %s: %s", out->path, strerror(errno));
         if (so_far < 0) unlink(out->temporary);

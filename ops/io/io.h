@@ -17,8 +17,8 @@ SH_API void sh_dict_free(sh_dict *dict);
 SH_API sh_status sh_dict_set(sh_dict *dict, const char *name, sh_tensor *t);
 SH_API size_t sh_dict_size(const sh_dict *dict);
 SH_API const char *sh_dict_name(const sh_dict *dict, size_t i);
-SH_API sh_tensor *sh_dict_at(const sh_dict *dict, size_t i);             /* borrowed */
-SH_API sh_tensor *sh_dict_find(const sh_dict *dict, const char *name);   /* borrowed; NULL if there is none */
+SH_API sh_tensor *sh_dict_at(const sh_dict *dict, size_t i);           /* borrowed */
+SH_API sh_tensor *sh_dict_find(const sh_dict *dict, const char *name); /* borrowed; NULL if there is none */
 
 /* NumPy's format, versions 1 to 3, either byte order, C or Fortran order. */
 SH_API sh_tensor *sh_load_npy(const char *path);

@@ -37,7 +37,8 @@ static sh_status bad(const literal *l, const char *expected) {
     int n = (int)(l->end - l->at < 12 ? l->end - l->at : 12);
     for (int i = 0; i < n; i++)
         if (l->at[i] < 0x20 || l->at[i] > 0x7e) n = i;
-    return sh_fail(SH_ERROR_FORMAT, "%s: the .npy header has '%.*s' where %s was expected", l->what, n, l->at, expected);
+    return sh_fail(SH_ERROR_FORMAT, "%s: the .npy header has '%.*s' where %s was expected", l->what, n, l->at,
+                   expected);
 }
 
 static void blanks(literal *l) {
@@ -70,8 +71,10 @@ static sh_status read_size(literal *l) {
     blanks(l);
     if (l->at == l->end || *l->at < '0' || *l->at > '9') return bad(l, "a size");
     for (; l->at < l->end && *l->at >= '0' && *l->at <= '9'; l->at++)
-        if (__builtin_mul_overflow(size, 10, &size) || __builtin_add_overflow(size, *l->at - '0', &size)) return bad(l, "a size below 2^63");
-    if (l->ndim == SH_MAX_DIMS) return sh_fail(SH_ERROR_FORMAT, "%s: more than %d dimensions", l->what, SH_MAX_DIMS);
+        if (__builtin_mul_overflow(size, 10, &size) || __builtin_add_overflow(size, *l->at - '0', &size))
+            return bad(l, "a size below 2^63");
+    if (l->ndim == SH_MAX_DIMS)
+        return sh_fail(SH_ERROR_FORMAT, "%s: more than %d dimensions", l->what, SH_MAX_DIMS);
     l->sizes[l->ndim++] = size;
     return SH_OK;
 }
@@ -90,7 +93,8 @@ static sh_status read_entry(literal *l) {
     uint32_t k = 0;
     while (k < 3 && !take(l, keys[k])) k++;
     if (k == 3) return bad(l, "'descr', 'fortran_order' or 'shape'");
-    if (l->seen >> k & 1) return sh_fail(SH_ERROR_FORMAT, "%s: the .npy header has %s twice", l->what, keys[k]);
+    if (l->seen >> k & 1)
+        return sh_fail(SH_ERROR_FORMAT, "%s: the .npy header has %s twice", l->what, keys[k]);
     l->seen |= 1u << k;
     if (!take(l, ":")) return bad(l, ":");
     if (k == 0) return read_descr(l);
@@ -110,7 +114,9 @@ static sh_status read_literal(literal *l) {
     }
     blanks(l);
     if (l->at != l->end) return bad(l, "the end of the header");
-    return l->seen == 7 ? SH_OK : sh_fail(SH_ERROR_FORMAT, "%s: the .npy header lacks descr, fortran_order or shape", l->what);
+    return l->seen == 7
+               ? SH_OK
+               : sh_fail(SH_ERROR_FORMAT, "%s: the .npy header lacks descr, fortran_order or shape", l->what);
 }
 
 /* ---- the elements ---- */
@@ -137,7 +143,8 @@ static sh_tensor *as_fortran(sh_tensor *t, const literal *l) {
         strides[i] = stride;
         stride *= l->sizes[i];
     }
-    return sh_tensor_as_strided(t, (sh_ints){l->sizes, (size_t)l->ndim}, (sh_ints){strides, (size_t)l->ndim}, 0);
+    return sh_tensor_as_strided(t, (sh_ints){l->sizes, (size_t)l->ndim}, (sh_ints){strides, (size_t)l->ndim},
+                                0);
 }
 
 static sh_tensor *make(const literal *l, const char *data, size_t left) {
@@ -145,8 +152,8 @@ static sh_tensor *make(const literal *l, const char *data, size_t left) {
     bool overflow = false;
     for (int i = 0; i < l->ndim; i++) overflow |= __builtin_mul_overflow(need, l->sizes[i], &need);
     if (overflow || (size_t)need != left) {
-        sh_fail(SH_ERROR_FORMAT, "%s: the shape needs %s%" PRId64 " bytes, the file has %zu", l->what, overflow ? "more than " : "",
-                overflow ? INT64_MAX : need, left);
+        sh_fail(SH_ERROR_FORMAT, "%s: the shape needs %s%" PRId64 " bytes, the file has %zu", l->what,
+                overflow ? "more than " : "", overflow ? INT64_MAX : need, left);
         return NULL;
     }
     sh_tensor *t = sh_tensor_copy_of(data, l->dtype, (sh_ints){l->sizes, (size_t)l->ndim});
@@ -169,7 +176,8 @@ sh_tensor *sh_parse_npy(const void *bytes, size_t size, const char *what) {
         sh_fail(SH_ERROR_FORMAT, "%s: .npy version %d is not known", what, head[6]);
         return NULL;
     }
-    const size_t length = head[8] | (size_t)head[9] << 8 | (wide ? (size_t)head[10] << 16 | (size_t)head[11] << 24 : 0);
+    const size_t length =
+        head[8] | (size_t)head[9] << 8 | (wide ? (size_t)head[10] << 16 | (size_t)head[11] << 24 : 0);
     if (length > size - start) {
         sh_fail(SH_ERROR_FORMAT, "%s: a .npy header of %zu bytes in a file of %zu", what, length, size);
         return NULL;
@@ -201,9 +209,11 @@ size_t sh_npy_header(const sh_tensor *t, char *header) {
     for (size_t i = 0; i < CODES; i++)
         if (codes[i].dtype == sh_tensor_dtype(t)) code = codes[i].code;
     char text[SH_NPY_HEADER];
-    int n = snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", code[1] == '1' ? '|' : '<', code);
+    int n = snprintf(text, sizeof text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
+                     code[1] == '1' ? '|' : '<', code);
     for (int i = 0; i < sh_tensor_ndim(t); i++)
-        n += snprintf(text + n, sizeof text - (size_t)n, i ? ", %" PRId64 : "%" PRId64, sh_tensor_sizes(t)[i]);
+        n +=
+            snprintf(text + n, sizeof text - (size_t)n, i ? ", %" PRId64 : "%" PRId64, sh_tensor_sizes(t)[i]);
     n += snprintf(text + n, sizeof text - (size_t)n, sh_tensor_ndim(t) == 1 ? ",), }" : "), }");
     const size_t total = (10 + (size_t)n + 1 + 63) / 64 * 64, length = total - 10;
     memcpy(header, magic, sizeof magic);
@@ -220,13 +230,15 @@ size_t sh_npy_header(const sh_tensor *t, char *header) {
 static sh_status write_npy(sh_file_out *out, const sh_tensor *t) {
     char header[SH_NPY_HEADER + 64];
     SH_TRY(sh_file_write(out, header, sh_npy_header(t, header)));
-    return sh_file_write(out, sh_tensor_data(t), (size_t)sh_tensor_numel(t) * sh_dtype_size(sh_tensor_dtype(t)));
+    return sh_file_write(out, sh_tensor_data(t),
+                         (size_t)sh_tensor_numel(t) * sh_dtype_size(sh_tensor_dtype(t)));
 }
 
 sh_status sh_save_npy(const char *path, const sh_tensor *t) {
     if (sh_error()) return sh_error()->code;
     if (!t) return sh_fail(SH_ERROR_NULL, "sh_save_npy: the tensor is NULL");
-    if (sh_tensor_device(t) != SH_HOST) return sh_fail(SH_ERROR_DEVICE, "sh_save_npy: a meta tensor holds no data");
+    if (sh_tensor_device(t) != SH_HOST)
+        return sh_fail(SH_ERROR_DEVICE, "sh_save_npy: a meta tensor holds no data");
     SH_SCOPE_HERE;
     const sh_tensor *plain = sh_npy_plain(t);
     if (!plain) return sh_error()->code;

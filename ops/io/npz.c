@@ -14,30 +14,38 @@
 #include "ops/io/npy.h"
 
 static sh_status zip_failed(const char *what, const char *doing, zip_error_t *error) {
-    const sh_status status = sh_fail(SH_ERROR_FORMAT, "%s: can't %s: %s", what, doing, zip_error_strerror(error));
+    const sh_status status =
+        sh_fail(SH_ERROR_FORMAT, "%s: can't %s: %s", what, doing, zip_error_strerror(error));
     zip_error_fini(error);
     return status;
 }
 
 /* ---- reading ---- */
 
-static sh_status read_bytes(zip_t *archive, zip_uint64_t i, const char *what, void *bytes, zip_uint64_t size) {
+static sh_status read_bytes(zip_t *archive, zip_uint64_t i, const char *what, void *bytes,
+                            zip_uint64_t size) {
     zip_file_t *file = zip_fopen_index(archive, i, 0);
-    if (!file) return sh_fail(SH_ERROR_FORMAT, "%s: can't open entry %llu: %s", what, (unsigned long long)i, zip_strerror(archive));
+    if (!file)
+        return sh_fail(SH_ERROR_FORMAT, "%s: can't open entry %llu: %s", what, (unsigned long long)i,
+                       zip_strerror(archive));
     const zip_int64_t n = zip_fread(file, bytes, size);
     const bool whole = n >= 0 && (zip_uint64_t)n == size;
     zip_fclose(file);
     return whole ? SH_OK : sh_fail(SH_ERROR_FORMAT, "%s: entry %llu is damaged", what, (unsigned long long)i);
 }
 
-static sh_status add_entry(zip_t *archive, zip_uint64_t i, const char *what, zip_uint64_t *budget, sh_dict *dict) {
+static sh_status add_entry(zip_t *archive, zip_uint64_t i, const char *what, zip_uint64_t *budget,
+                           sh_dict *dict) {
     zip_stat_t info;
     char name[512];
-    if (zip_stat_index(archive, i, 0, &info) != 0 || !(info.valid & ZIP_STAT_SIZE) || !(info.valid & ZIP_STAT_NAME))
+    if (zip_stat_index(archive, i, 0, &info) != 0 || !(info.valid & ZIP_STAT_SIZE) ||
+        !(info.valid & ZIP_STAT_NAME))
         return sh_fail(SH_ERROR_FORMAT, "%s: entry %llu has no size or name", what, (unsigned long long)i);
     const size_t n = strlen(info.name);
     if (n < 4 || n >= sizeof name || strcmp(info.name + n - 4, ".npy") != 0) return SH_OK; /* not a tensor */
-    if (info.size > *budget) return sh_fail(SH_ERROR_FORMAT, "%s: entry %s would unpack to %llu bytes", what, info.name, (unsigned long long)info.size);
+    if (info.size > *budget)
+        return sh_fail(SH_ERROR_FORMAT, "%s: entry %s would unpack to %llu bytes", what, info.name,
+                       (unsigned long long)info.size);
     *budget -= info.size;
     void *bytes = sh__alloc(info.size);
     if (!bytes) return SH_ERROR_MEMORY;
@@ -93,10 +101,12 @@ sh_status sh_load_npz(const char *path, sh_dict **dict) {
 
 static sh_status put_entry(zip_t *archive, const char *name, const sh_tensor *t) {
     char header[SH_NPY_HEADER + 64], entry[512];
-    if ((size_t)snprintf(entry, sizeof entry, "%s.npy", name) >= sizeof entry) return sh_fail(SH_ERROR_VALUE, "the name %.40s... is too long", name);
+    if ((size_t)snprintf(entry, sizeof entry, "%s.npy", name) >= sizeof entry)
+        return sh_fail(SH_ERROR_VALUE, "the name %.40s... is too long", name);
     const sh_tensor *plain = sh_npy_plain(t);
     if (!plain) return sh_error()->code;
-    const size_t head = sh_npy_header(plain, header), body = (size_t)sh_tensor_numel(plain) * sh_dtype_size(sh_tensor_dtype(plain));
+    const size_t head = sh_npy_header(plain, header),
+                 body = (size_t)sh_tensor_numel(plain) * sh_dtype_size(sh_tensor_dtype(plain));
     char *bytes = malloc(head + body); /* libzip frees it */
     if (!bytes) return sh_fail(SH_ERROR_MEMORY, "out of memory for %zu bytes", head + body);
     memcpy(bytes, header, head);
@@ -111,20 +121,24 @@ static sh_status put_entry(zip_t *archive, const char *name, const sh_tensor *t)
 
 static sh_status put_all(zip_t *archive, const sh_dict *dict) {
     SH_SCOPE_HERE;
-    for (size_t i = 0; i < sh_dict_size(dict); i++) SH_TRY(put_entry(archive, sh_dict_name(dict, i), sh_dict_at(dict, i)));
+    for (size_t i = 0; i < sh_dict_size(dict); i++)
+        SH_TRY(put_entry(archive, sh_dict_name(dict, i), sh_dict_at(dict, i)));
     return SH_OK;
 }
 
 static sh_status write_source(zip_source_t *source, const char *path) {
     zip_stat_t info;
     sh_file_out out;
-    if (zip_source_stat(source, &info) != 0 || zip_source_open(source) != 0) return sh_fail(SH_ERROR_FILE, "can't write %s", path);
+    if (zip_source_stat(source, &info) != 0 || zip_source_open(source) != 0)
+        return sh_fail(SH_ERROR_FILE, "can't write %s", path);
     sh_status status = sh_file_begin(&out, path);
     char block[65536];
     for (zip_int64_t n = 1; status >= 0 && n > 0;) {
         n = zip_source_read(source, block, sizeof block);
-        if (n < 0) status = sh_fail(SH_ERROR_FILE, "can't write %s", path);
-        else status = sh_file_write(&out, block, (size_t)n);
+        if (n < 0)
+            status = sh_fail(SH_ERROR_FILE, "can't write %s", path);
+        else
+            status = sh_file_write(&out, block, (size_t)n);
     }
     zip_source_close(source);
     return sh_file_end(&out, status);
@@ -143,7 +157,8 @@ sh_status sh_save_npz(const char *path, const sh_dict *dict) {
     }
     zip_source_keep(source);
     sh_status status = put_all(archive, dict);
-    if (status < 0) zip_discard(archive);
+    if (status < 0)
+        zip_discard(archive);
     else if (zip_close(archive) != 0) {
         status = sh_fail(SH_ERROR_FILE, "can't write %s: %s", path, zip_strerror(archive));
         zip_discard(archive);

@@ -38,27 +38,32 @@ static sh_status bad(const char *what, const char *name, const char *why) {
 }
 
 static sh_status read_shape(const char *what, entry *e, json_t *shape) {
-    if (!json_is_array(shape) || json_array_size(shape) > SH_MAX_DIMS) return bad(what, e->name, "shape is no list of up to 8 sizes");
+    if (!json_is_array(shape) || json_array_size(shape) > SH_MAX_DIMS)
+        return bad(what, e->name, "shape is no list of up to 8 sizes");
     e->ndim = (int)json_array_size(shape);
     for (int i = 0; i < e->ndim; i++) {
         json_t *size = json_array_get(shape, (size_t)i);
         e->sizes[i] = json_integer_value(size);
-        if (!json_is_integer(size) || e->sizes[i] < 0) return bad(what, e->name, "a size is no non-negative integer");
+        if (!json_is_integer(size) || e->sizes[i] < 0)
+            return bad(what, e->name, "a size is no non-negative integer");
     }
     return SH_OK;
 }
 
 static sh_status read_offsets(const char *what, entry *e, json_t *offsets) {
     json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
-    if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end) || json_integer_value(begin) < 0 ||
-        json_integer_value(end) < json_integer_value(begin))
+    if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end) ||
+        json_integer_value(begin) < 0 || json_integer_value(end) < json_integer_value(begin))
         return bad(what, e->name, "data_offsets are no two increasing integers");
     e->begin = (uint64_t)json_integer_value(begin);
     e->end = (uint64_t)json_integer_value(end);
     int64_t need = (int64_t)sh_dtype_size(e->dtype);
     for (int i = 0; i < e->ndim; i++)
-        if (__builtin_mul_overflow(need, e->sizes[i], &need)) return bad(what, e->name, "the shape is too large");
-    return (uint64_t)need == e->end - e->begin ? SH_OK : bad(what, e->name, "shape and data_offsets disagree on its bytes");
+        if (__builtin_mul_overflow(need, e->sizes[i], &need))
+            return bad(what, e->name, "the shape is too large");
+    return (uint64_t)need == e->end - e->begin
+               ? SH_OK
+               : bad(what, e->name, "shape and data_offsets disagree on its bytes");
 }
 
 static sh_status read_entry(const char *what, const char *name, json_t *value, entry *e) {
@@ -84,11 +89,13 @@ static sh_status check_cover(const char *what, entry *entries, size_t n, size_t 
     uint64_t at = 0;
     qsort(entries, n, sizeof *entries, by_offset);
     for (size_t i = 0; i < n; i++) {
-        if (entries[i].begin != at) return bad(what, entries[i].name, "its bytes leave a gap or overlap others");
+        if (entries[i].begin != at)
+            return bad(what, entries[i].name, "its bytes leave a gap or overlap others");
         at = entries[i].end;
     }
     if (at == size) return SH_OK;
-    return sh_fail(SH_ERROR_FORMAT, "%s: the tensors take %" PRIu64 " bytes, the file has %zu", what, at, size);
+    return sh_fail(SH_ERROR_FORMAT, "%s: the tensors take %" PRIu64 " bytes, the file has %zu", what, at,
+                   size);
 }
 
 static sh_status add_tensors(const entry *entries, size_t n, const char *data, sh_dict *dict) {
@@ -104,7 +111,8 @@ static sh_status add_tensors(const entry *entries, size_t n, const char *data, s
     return SH_OK;
 }
 
-static sh_status read_tensors(json_t *header, const char *what, const char *data, size_t size, sh_dict *dict) {
+static sh_status read_tensors(json_t *header, const char *what, const char *data, size_t size,
+                              sh_dict *dict) {
     const char *name;
     json_t *value;
     size_t n = 0;
@@ -122,18 +130,22 @@ static sh_status read_tensors(json_t *header, const char *what, const char *data
     return status;
 }
 
-static sh_status read_header(const void *bytes, size_t size, const char *what, json_t **header, size_t *start) {
+static sh_status read_header(const void *bytes, size_t size, const char *what, json_t **header,
+                             size_t *start) {
     uint64_t length;
     json_error_t error;
     if (size < 8) return sh_fail(SH_ERROR_FORMAT, "%s is no safetensors file: it has %zu bytes", what, size);
     memcpy(&length, bytes, 8);
     if (length > size - 8 || length > LONGEST_HEADER)
-        return sh_fail(SH_ERROR_FORMAT, "%s is no safetensors file: a header of %" PRIu64 " bytes in a file of %zu", what, length, size);
+        return sh_fail(SH_ERROR_FORMAT,
+                       "%s is no safetensors file: a header of %" PRIu64 " bytes in a file of %zu", what,
+                       length, size);
     *header = json_loadb((const char *)bytes + 8, length, JSON_REJECT_DUPLICATES, &error);
     if (!json_is_object(*header)) {
         json_decref(*header);
         *header = NULL;
-        return sh_fail(SH_ERROR_FORMAT, "%s: the header is no JSON object: %s (byte %d)", what, error.text, error.position);
+        return sh_fail(SH_ERROR_FORMAT, "%s: the header is no JSON object: %s (byte %d)", what, error.text,
+                       error.position);
     }
     *start = 8 + length;
     return SH_OK;
@@ -145,7 +157,9 @@ sh_status sh_parse_safetensors(const void *bytes, size_t size, const char *what,
     if (sh_error()) return sh_error()->code;
     SH_TRY(read_header(bytes, size, what, &header, &start));
     *dict = sh_dict_new();
-    const sh_status status = *dict ? read_tensors(header, what, (const char *)bytes + start, size - start, *dict) : SH_ERROR_MEMORY;
+    const sh_status status =
+        *dict ? read_tensors(header, what, (const char *)bytes + start, size - start, *dict)
+              : SH_ERROR_MEMORY;
     json_decref(header);
     if (status >= 0) return SH_OK;
     sh_dict_free(*dict);
@@ -171,7 +185,9 @@ static const char *dtype_name(sh_dtype dtype) {
     return "F32";
 }
 
-static uint64_t bytes_of(const sh_tensor *t) { return (uint64_t)sh_tensor_numel(t) * sh_dtype_size(sh_tensor_dtype(t)); }
+static uint64_t bytes_of(const sh_tensor *t) {
+    return (uint64_t)sh_tensor_numel(t) * sh_dtype_size(sh_tensor_dtype(t));
+}
 
 static json_t *make_header(const sh_dict *dict) {
     json_t *header = json_object();
@@ -179,9 +195,10 @@ static json_t *make_header(const sh_dict *dict) {
     for (size_t i = 0; header && i < sh_dict_size(dict); i++) {
         const sh_tensor *t = sh_dict_at(dict, i);
         json_t *shape = json_array();
-        for (int k = 0; k < sh_tensor_ndim(t); k++) json_array_append_new(shape, json_integer(sh_tensor_sizes(t)[k]));
-        json_t *value = json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype_name(sh_tensor_dtype(t)), "shape", shape, "data_offsets",
-                                  (json_int_t)at, (json_int_t)(at + bytes_of(t)));
+        for (int k = 0; k < sh_tensor_ndim(t); k++)
+            json_array_append_new(shape, json_integer(sh_tensor_sizes(t)[k]));
+        json_t *value = json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype_name(sh_tensor_dtype(t)), "shape",
+                                  shape, "data_offsets", (json_int_t)at, (json_int_t)(at + bytes_of(t)));
         if (!value || json_object_set_new(header, sh_dict_name(dict, i), value) != 0) {
             json_decref(header);
             return NULL;
@@ -217,7 +234,9 @@ sh_status sh_save_safetensors(const char *path, const sh_dict *dict) {
     json_t *header = make_header(dict);
     char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
     json_decref(header);
-    if (!text) return sh_fail(SH_ERROR_MEMORY, "%s: can't make the header: a name is no UTF-8, or memory is out", path);
+    if (!text)
+        return sh_fail(SH_ERROR_MEMORY, "%s: can't make the header: a name is no UTF-8, or memory is out",
+                       path);
     sh_file_out out;
     sh_status status = sh_file_begin(&out, path);
     if (status >= 0) status = write_header(&out, text);

@@ -32,7 +32,9 @@ static void in_place(int64_t times) {
     for (int64_t i = 0; i < times; i++) sh_add_(x, y);
 }
 static void scoped(int64_t times) {
-    for (int64_t i = 0; i < times; i++) SH_SCOPE { sh_add(x, y); }
+    for (int64_t i = 0; i < times; i++) SH_SCOPE {
+            sh_add(x, y);
+        }
 }
 
 /* `add` under n copies of a mode. */
@@ -93,7 +95,9 @@ int main(int argc, char **argv) {
     }
     time_all(all, N, 15, 20000);
     printf("%-34s %10s %10s\n", "one call, one thread", "ns", "ratio");
-    for (int i = 0; i < N; i++) printf("%-34s %10.1f %10.2f\n", all[i].name, all[i].ns, all[i].ns / all[0].ns);
-    printf("each further mode: %.1f ns by SH_PASS, %.1f ns by sh_next\n", (all[7].ns - all[4].ns) / 7, (all[9].ns - all[8].ns) / 3);
+    for (int i = 0; i < N; i++)
+        printf("%-34s %10.1f %10.2f\n", all[i].name, all[i].ns, all[i].ns / all[0].ns);
+    printf("each further mode: %.1f ns by SH_PASS, %.1f ns by sh_next\n", (all[7].ns - all[4].ns) / 7,
+           (all[9].ns - all[8].ns) / 3);
     return 0;
 }

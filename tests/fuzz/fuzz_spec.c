@@ -12,7 +12,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(spec, data, size);
     spec[size] = 0;
     if (sh_mode_explain(spec, &text) < 0) {
-        if (!sh_error() || text || (strlen(spec) == size && sh_error()->code == SH_ERROR_SPEC && size < 65536 && !strchr(sh_error()->message, '^'))) abort();
+        if (!sh_error() || text ||
+            (strlen(spec) == size && sh_error()->code == SH_ERROR_SPEC && size < 65536 &&
+             !strchr(sh_error()->message, '^')))
+            abort();
         sh_clear_error();
     }
     free(text);

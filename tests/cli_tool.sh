@@ -1,0 +1,114 @@
+#!/bin/sh
+# cli_tool.sh: the tool as a shell sees it: what goes to which stream, exit codes, errors that point at their place.
+set -u
+shunt=${BUILD:-build}/shunt
+make_onnx=${BUILD:-build}/make_onnx
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+# check NAME STATUS WORDS COMMAND...: the status, and the words somewhere in stdout or stderr.
+check() {
+    name=$1 status=$2 words=$3
+    shift 3
+    "$@" >"$work/out" 2>"$work/err"
+    got=$?
+    if [ $got -eq "$status" ] && cat "$work/out" "$work/err" | grep -qF -- "$words"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $name: status $got, expected $status and '$words'"
+        sed 's/^/    /' "$work/out" "$work/err"
+    fi
+}
+holds() { # NAME COMMAND...
+    name=$1
+    shift
+    if "$@" >/dev/null 2>&1; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $name"; fi
+}
+
+"$make_onnx" planted "$work/planted.onnx" && "$make_onnx" relu "$work/relu.onnx" && "$make_onnx" add "$work/add.onnx" || exit 1
+planted=$work/planted.onnx
+
+check 'version' 0 'shunt 0.1.0' "$shunt" --version
+check 'help lists commands' 0 'doctor' "$shunt" help
+check 'help tells about one' 0 'usage: shunt run' "$shunt" help run
+check '--help after a command' 0 'usage: shunt graph' "$shunt" graph --help
+check 'no command' 2 'usage' "$shunt"
+check 'a misspelt command' 2 'did you mean run' "$shunt" rum
+check 'a misspelt option' 2 'did you mean --seed' "$shunt" run "$planted" --sed 3
+check 'a missing value' 2 '--seed needs a value' "$shunt" run "$planted" --seed
+check 'a bad number' 2 'expected a number' "$shunt" run "$planted" --seed x
+check 'no model' 2 'the model is missing' "$shunt" run
+check 'two models' 2 'one model only' "$shunt" run "$planted" "$planted"
+
+check 'a model runs' 0 'scores' "$shunt" run "$planted"
+holds 'outputs go to stdout' grep -q scores "$work/out"
+holds 'and nothing to stderr' [ ! -s "$work/err" ]
+check 'a missing file' 3 'No such file' "$shunt" run "$work/none.onnx"
+printf 'no model' >"$work/bad.onnx"
+check 'a file that is no model' 3 'bad.onnx' "$shunt" run "$work/bad.onnx"
+check 'a folder' 3 'no regular file' "$shunt" run "$work"
+
+check 'nancheck names the planted fault' 1 'Inf born in conv2d' "$shunt" run "$planted" --mode nancheck:inf=1
+holds 'with node and reason' sh -c "grep -q 'scope   conv2' '$work/err' && grep -q overflow '$work/err'"
+check 'nancheck warns and goes on' 1 'scores' "$shunt" run "$planted" --mode nancheck:inf=1,stop=warn
+check 'a bad specification points at its place' 2 '^' "$shunt" run "$planted" --mode 'nancheck:stop=mybe'
+check 'a bad mode is suggested' 2 'did you mean nancheck' "$shunt" run "$planted" --mode nanchek
+check 'a bad backend is suggested' 2 'did you mean ref' "$shunt" run "$planted" --backend reff
+check 'a bad swap' 2 'expected A=B' "$shunt" run "$planted" --swap relu
+check 'a swap of an unknown op' 2 'there is no op relus' "$shunt" run "$planted" --swap relus=sin
+
+"$shunt" run "$work/relu.onnx" --seed 3 >"$work/a" && "$shunt" run "$work/relu.onnx" --seed 3 >"$work/b"
+holds 'a seed fixes the inputs' cmp "$work/a" "$work/b"
+"$shunt" run "$work/relu.onnx" --seed 4 >"$work/b"
+holds 'another seed gives others' sh -c "! cmp -s '$work/a' '$work/b'"
+"$shunt" run "$work/relu.onnx" --seed 3 --swap relu=neg >"$work/b"
+holds 'a swap changes the result' sh -c "! cmp -s '$work/a' '$work/b'"
+"$shunt" run "$work/relu.onnx" --seed 3 --swap relu=neg,numel=1000000.. >"$work/b"
+holds 'a swap whose rule matches nothing does not' cmp "$work/a" "$work/b"
+
+check 'outputs are written' 0 '' "$shunt" run "$work/relu.onnx" --output-dir "$work/o"
+file=$(ls "$work/o" | head -1)
+holds 'as .npy' sh -c "head -c 6 '$work/o/$file' | grep -q NUMPY"
+check 'a file as the one input' 0 '' "$shunt" run "$work/relu.onnx" --input "$work/o/$file"
+check 'an input of another shape' 3 'the model takes' "$shunt" run "$planted" --input "$work/o/$file"
+check 'an input of no such name' 2 'fits no input' "$shunt" run "$work/add.onnx" --input "nothing=$work/o/$file"
+check 'a JSON report' 1 '"Inf born in conv2d"' "$shunt" run "$planted" --mode nancheck:inf=1 --json -
+check 'times of repeated runs' 0 'median' "$shunt" run "$planted" --repeat 3
+check 'an unwritable report' 4 "can't write" "$shunt" run "$planted" --json /no/such/folder/x
+check 'a full disk' 4 "can't write" sh -c "'$shunt' ops >/dev/full"
+
+check 'a graph as torch.fx prints it' 0 'call_function[target=relu](args = (%conv1,), kwargs = {})' "$shunt" graph "$planted"
+check 'as a table' 0 'opcode' "$shunt" graph "$planted" --tabular
+check 'for Graphviz' 0 'digraph' "$shunt" graph "$planted" --dot
+check 'drawn' 0 '<svg' "$shunt" graph "$planted" --svg
+check 'into a file' 0 '' "$shunt" graph "$planted" -o "$work/g.txt"
+holds 'which holds it' grep -q 'graph():' "$work/g.txt"
+
+check 'ops by filter' 0 'conv2d(Tensor input' "$shunt" ops 'conv*'
+check 'ops as JSON' 0 '"schema"' "$shunt" ops add --json
+check 'no such op' 2 'did you mean relu' "$shunt" ops relv
+check 'modes are listed' 0 'nancheck' "$shunt" modes
+check 'a specification is explained' 0 'given;' "$shunt" modes --explain 'swap:from=a,to=b'
+check 'doctor' 0 'table check: ok' "$shunt" doctor
+check 'doctor shows the environment' 0 'SHUNT_BACKEND=ref' env SHUNT_BACKEND=ref "$shunt" doctor
+
+check 'modes from the environment' 0 'conv2d' env SHUNT_MODES=log "$shunt" run "$planted"
+check 'a bad variable stops the tool' 2 'did you mean log' env SHUNT_MODES=lgo "$shunt" run "$planted"
+
+# A program linked statically obeys the environment without a change.
+static=${BUILD:-build}/examples/01_add_to_mul
+if [ -x "$static" ]; then
+    check 'a linked program obeys SHUNT_MODES' 0 'add(f32[3], f32[3])' env SHUNT_MODES=log "$static"
+    check 'and goes on without a bad one' 0 'did you mean log' env SHUNT_MODES=lgo "$static"
+    check 'unless it is to be strict' 2 'did you mean log' env SHUNT_MODES=lgo SHUNT_STRICT=1 "$static"
+    check 'reports go where SHUNT_OUT says' 0 '' env SHUNT_MODES=log SHUNT_OUT="$work/log-%p" "$static"
+    holds 'with the pid in the name' sh -c "ls '$work' | grep -q '^log-[0-9]'"
+else
+    echo "FAILED: $static is not built"
+    failed=$((failed + 1))
+fi
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
