@@ -59,22 +59,29 @@ static const struct function {
 #undef SH_VMATH_BINARY
 };
 
-/* The distance of neighbouring f32 around x, which is finite. */
-static double spacing(double x) {
-    uint64_t bits;
+static inline int64_t bits_of(double x) {
+    int64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    const int e = (int)(bits >> 52 & 0x7ff) - 1023, floor = FLT_MIN_EXP - 1;
-    bits = (uint64_t)((e < floor ? floor : e) - (FLT_MANT_DIG - 1) + 1023) << 52;
+    return bits;
+}
+
+/* The distance of neighbouring f32 around x. */
+static inline double spacing(double x) {
+    const int64_t e = bits_of(x) >> 52 & 0x7ff, least = 1023 + FLT_MIN_EXP - 1;
+    const int64_t bits = ((e < least ? least : e) - (FLT_MANT_DIG - 1)) << 52;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
-/* Whether y can't be the worst: near is within a millionth of a ULP of what it should be. */
-static bool surely_no_worse(const worst *w, float y, double near) {
-    if (isnan(near)) return isnan(y);
-    if (!signbit(y) != !signbit(near)) return false;
-    if (y == (float)near && (isinf(y) || w->ulp >= 0.5)) return true;
-    return fabs(y - near) <= w->ulp * (1 - 1e-5) * spacing(near);
+static inline double at_most(double x, double top) { return x > top ? top : x < -top ? -top : x; }
+
+/* Whether y may be worse than a result limit ULP off: near is within a millionth of a ULP of what it should be.
+ * Not 0 if so. Without branches, for the compiler to make vectors of it. */
+static inline int64_t may_be_worse(double limit, double y, double near) {
+    const double a = at_most(y, 0x1p128), b = at_most(near, 0x1p128), allowed = limit * spacing(b);
+    const int64_t off = ((a - b <= allowed) & (b - a <= allowed)) ? 0 : -1,
+                  both_nan = ((y != y) & (near != near)) ? -1 : 0;
+    return (off | ((bits_of(y) ^ bits_of(near)) >> 63)) & ~both_nan;
 }
 
 static void judge(worst *w, float x, float y, double want) {
@@ -86,27 +93,26 @@ static void judge(worst *w, float x, float y, double want) {
     }
 }
 
-static void measure_chunk(const struct function *f, const float *x, size_t n, worst *w) {
-    static double near[CHUNK];
+static void judge_chunk(worst *w, const struct function *f, const float *x, const double *near) {
     static float y[CHUNK];
-    for (size_t i = 0; i < n; i++) near[i] = x[i];
-    f->f64(near, near, n);
-    for (int level = 0; level < SH_VMATH_LEVEL_COUNT; level++) {
-        if (!sh_vmath_force_level((sh_vmath_level)level)) continue;
-        f->f32(x, y, n);
-        for (size_t i = 0; i < n; i++)
-            if (!surely_no_worse(&w[level], y[i], near[i])) judge(&w[level], x[i], y[i], f->reference(x[i]));
-    }
+    int64_t worse = 0;
+    f->f32(x, y, CHUNK);
+    for (int i = 0; i < CHUNK; i++) worse |= may_be_worse(w->ulp * (1 - 1e-5), y[i], near[i]);
+    for (int i = 0; worse && i < CHUNK; i++)
+        if (may_be_worse(w->ulp * (1 - 1e-5), y[i], near[i])) judge(w, x[i], y[i], f->reference(x[i]));
 }
 
+/* A last chunk that isn't full goes round to the first arguments. */
 static void measure(const struct function *f, uint64_t stride) {
     static float x[CHUNK];
+    static double near[CHUNK];
     worst w[SH_VMATH_LEVEL_COUNT] = {{0}};
     for (uint64_t bits = 0; bits <= UINT32_MAX;) {
-        size_t n = 0;
-        for (; n < CHUNK && bits <= UINT32_MAX; n++, bits += stride)
-            memcpy(&x[n], &(uint32_t){(uint32_t)bits}, sizeof *x);
-        measure_chunk(f, x, n, w);
+        for (int i = 0; i < CHUNK; i++, bits += stride) memcpy(&x[i], &(uint32_t){(uint32_t)bits}, sizeof *x);
+        for (int i = 0; i < CHUNK; i++) near[i] = x[i];
+        f->f64(near, near, CHUNK);
+        for (int level = 0; level < SH_VMATH_LEVEL_COUNT; level++)
+            if (sh_vmath_force_level((sh_vmath_level)level)) judge_chunk(&w[level], f, x, near);
     }
     for (int level = 0; level < SH_VMATH_LEVEL_COUNT; level++) {
         if (!sh_vmath_force_level((sh_vmath_level)level)) continue;
