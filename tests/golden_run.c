@@ -13,21 +13,21 @@
  * epsilon (f64's for f64) of the largest golden value or 1, for sums whose terms may cancel. What is not listed is
  * exact: movement, comparison, integers, single IEEE operations.
  *
- * torch's own error is up to 1 ulp a function (SLEEF), ours up to 4 (libmvec), and the half types are rounded once
- * or twice on the way. */
+ * The bounds are near what is there: torch's functions (SLEEF) are off by up to 1 ulp, ours by up to 2, torch's
+ * half types are rounded on the way, its gelu cancels in its tail. */
 static const struct tolerance {
     const char *ops; /* families, each between blanks */
     double ulps, slack;
 } TOLERANCES[] = {
     {" exp expm1 exp2 log log1p log2 log10 rsqrt sin cos tan asin acos atan sinh cosh tanh erf erfc sigmoid atan2 ",
-     4, 0},
-    {" add sub lerp div remainder fmod floor_divide reciprocal ", 1, 1},
-    {" pow elu silu softplus gelu hardsigmoid hardswish leaky_relu ", 4, 1},
-    {" softmax log_softmax logsumexp ", 4, 8},
-    {" sum mean prod var std norm cumsum ", 4, 16},
-    {" matmul mm bmm mv dot addmm linear conv1d conv2d ", 2, 64},
-    {" avg_pool2d adaptive_avg_pool2d batch_norm layer_norm ", 4, 16},
-    {" arange linspace dropout ", 1, 1},
+     3, 0},
+    {" add sub div remainder fmod floor_divide reciprocal ", 1, 0},
+    {" pow softplus hardsigmoid hardswish leaky_relu ", 2, 0},
+    {" lerp linspace elu silu gelu ", 2, 1},
+    {" softmax log_softmax logsumexp ", 4, 2},
+    {" sum mean prod var std norm cumsum ", 2, 8},
+    {" matmul mm bmm mv dot addmm linear conv1d conv2d ", 1, 64},
+    {" avg_pool2d adaptive_avg_pool2d batch_norm layer_norm ", 2, 4},
 };
 
 /* Refusals that depend on data, which a meta tensor has none of. */
