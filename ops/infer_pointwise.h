@@ -11,13 +11,20 @@ sh_status sh__infer_binary_any(sh_spec *r, const sh_tensor *a, const sh_tensor *
 /* The shape of a with this dtype. */
 sh_status sh__infer_unary_any(sh_spec *r, const sh_tensor *a, sh_dtype dtype);
 
+/* Equal dtype and shape, neither of them a number, a row-major: the common case, in a few instructions. */
+static inline bool sh__are_alike(const sh_tensor *a, const sh_tensor *b) {
+    if (a->dtype != b->dtype || a->ndim != b->ndim) return false;
+    if (((a->flags & (SH_TENSOR_CONTIGUOUS | SH_TENSOR_WRAPPED)) | (b->flags & SH_TENSOR_WRAPPED)) != SH_TENSOR_CONTIGUOUS)
+        return false;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->sizes[i] != b->sizes[i]) return false;
+    return true;
+}
+
 /* The dtype that both promote to. */
 static inline sh_status sh_infer_binary(sh_spec *r, const sh_tensor *a, const sh_tensor *b) {
-    const int n = a->ndim;
-    bool same = a->dtype == b->dtype && n == b->ndim && !((a->flags | b->flags) & SH_TENSOR_WRAPPED);
-    for (int i = 0; same && i < n; i++) same = a->sizes[i] == b->sizes[i];
+    if (SH_UNLIKELY(!sh__are_alike(a, b))) return sh__infer_binary_any(r, a, b);
     r->dtype = (sh_dtype)a->dtype;
-    if (SH_UNLIKELY(!same || !(a->flags & SH_TENSOR_CONTIGUOUS))) return sh__infer_binary_any(r, a, b);
     r->like = a;
     return SH_OK;
 }

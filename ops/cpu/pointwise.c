@@ -4,6 +4,7 @@
  * the arithmetic. */
 #include <math.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "ops/cpu/pointwise_maps.h"
 #include "ops/kernels.h"
@@ -12,24 +13,39 @@
 /* ---- a few f32 elements ---- */
 
 enum { FEW = 32 };
+typedef float four __attribute__((vector_size(16)));
 
-static inline bool is_plain_f32(const sh_tensor *r, const sh_tensor *a, const sh_tensor *b) {
-    return (r->flags & a->flags & b->flags & SH_TENSOR_CONTIGUOUS) && r->dtype == SH_F32 &&
-           a->dtype == SH_F32 && b->dtype == SH_F32 && r->numel == a->numel && r->numel == b->numel;
+static inline four load(const float *at) {
+    four v;
+    memcpy(&v, at, sizeof v);
+    return v;
 }
 
-#define FEW_F32(name, value)                                                                     \
-    static inline bool few_##name(sh_tensor *r, const sh_tensor *self, const sh_tensor *other) { \
-        if (!is_plain_f32(r, self, other) || r->numel > FEW) return false;                       \
-        const float *a = (const float *)self->data, *b = (const float *)other->data;             \
-        float *to = (float *)r->data;                                                            \
-        for (int64_t i = 0; i < r->numel; i++) to[i] = value;                                    \
-        return true;                                                                             \
+/* f32 is the first of the dtypes, so a union of bits is 1 where all are f32. */
+static inline bool is_few_f32(const sh_tensor *r, const sh_tensor *a, const sh_tensor *b) {
+    _Static_assert(SH_F32 == 1, "no dtype but f32 is 1, and none but SH_NO_DTYPE is less");
+    return (r->flags & a->flags & b->flags & SH_TENSOR_CONTIGUOUS) &&
+           (r->dtype | a->dtype | b->dtype) == SH_F32 && r->numel <= FEW && r->numel == a->numel &&
+           r->numel == b->numel;
+}
+
+#define FEW_F32(name, operator)                                                                       \
+    static inline sh_status few_##name(sh_tensor *r, const sh_tensor *self, const sh_tensor *other) { \
+        const float *a = (const float *)self->data, *b = (const float *)other->data;                  \
+        float *to = (float *)r->data;                                                                 \
+        const int64_t n = r->numel, fours = n & ~INT64_C(3);                                          \
+        int64_t i = 0;                                                                                \
+        for (; i < fours; i += 4) {                                                                   \
+            const four v = load(a + i) operator load(b + i);                                          \
+            memcpy(to + i, &v, sizeof v);                                                             \
+        }                                                                                             \
+        for (; i < n; i++) to[i] = a[i] operator b[i];                                                \
+        return SH_OK;                                                                                 \
     }
-FEW_F32(add, a[i] + b[i])
-FEW_F32(sub, a[i] - b[i])
-FEW_F32(mul, a[i] * b[i])
-FEW_F32(div, a[i] / b[i])
+FEW_F32(add, +)
+FEW_F32(sub, -)
+FEW_F32(mul, *)
+FEW_F32(div, /)
 
 /* ---- arithmetic ---- */
 
@@ -39,26 +55,29 @@ static sh_status vector_binary(sh_tensor *r, sh_tensor *a, sh_tensor *b, sh_vmat
     return sh__map2(r, a, b, (sh_dtype)r->dtype, as, as == SH_F64 ? l.f64 : l.f32, NULL);
 }
 
-static bool is_one(sh_scalar v) { return v.tag == SH_TAG_FLOAT ? v.as.f == 1 : v.as.i == 1; }
-
-static sh_status scaled(sh_tensor *r, sh_tensor *self, sh_tensor *other, sh_loop_id id, sh_scalar alpha) {
+/* Of any alpha; a loop of its own where it is 1. */
+__attribute__((noinline)) static sh_status scaled(sh_tensor *r, sh_tensor *self, sh_tensor *other,
+                                                  sh_scalar alpha, sh_loop_id plain, sh_loop_id scaled_by) {
     sh_parameters p;
     sh__set_parameter(&p, sh__computing((sh_dtype)r->dtype), 0, alpha);
-    return sh__map_binary(r, self, other, id, &p);
+    return sh__map_binary(r, self, other, sh_value_as_double(alpha) == 1 ? plain : scaled_by, &p);
 }
 
+static inline bool is_one(sh_scalar v) { return v.tag == SH_TAG_INT && v.as.i == 1; }
+
 sh_status sh_cpu_add(sh_tensor *r, sh_tensor *self, sh_tensor *other, sh_scalar alpha) {
-    if (SH_UNLIKELY(!is_one(alpha))) return scaled(r, self, other, SH_LOOP_add_scaled, alpha);
-    return few_add(r, self, other) ? SH_OK : sh__map_binary(r, self, other, SH_LOOP_add, NULL);
+    if (SH_LIKELY(is_one(alpha) && is_few_f32(r, self, other))) return few_add(r, self, other);
+    return scaled(r, self, other, alpha, SH_LOOP_add, SH_LOOP_add_scaled);
 }
 
 sh_status sh_cpu_sub(sh_tensor *r, sh_tensor *self, sh_tensor *other, sh_scalar alpha) {
-    if (SH_UNLIKELY(!is_one(alpha))) return scaled(r, self, other, SH_LOOP_sub_scaled, alpha);
-    return few_sub(r, self, other) ? SH_OK : sh__map_binary(r, self, other, SH_LOOP_sub, NULL);
+    if (SH_LIKELY(is_one(alpha) && is_few_f32(r, self, other))) return few_sub(r, self, other);
+    return scaled(r, self, other, alpha, SH_LOOP_sub, SH_LOOP_sub_scaled);
 }
 
 sh_status sh_cpu_mul(sh_tensor *r, sh_tensor *self, sh_tensor *other) {
-    return few_mul(r, self, other) ? SH_OK : sh__map_binary(r, self, other, SH_LOOP_mul, NULL);
+    return is_few_f32(r, self, other) ? few_mul(r, self, other)
+                                      : sh__map_binary(r, self, other, SH_LOOP_mul, NULL);
 }
 
 #define FIND_ZERO(T)                                                                                         \
@@ -100,7 +119,8 @@ static sh_status division(const char *op, sh_tensor *r, sh_tensor *self, sh_tens
 sh_status sh_cpu_div(sh_tensor *r, sh_tensor *self, sh_tensor *other, const char *rounding_mode) {
     if (rounding_mode)
         return division("div", r, self, other, *rounding_mode == 't' ? SH_LOOP_div_trunc : SH_LOOP_div_floor);
-    return few_div(r, self, other) ? SH_OK : sh__map_binary(r, self, other, SH_LOOP_div, NULL);
+    return is_few_f32(r, self, other) ? few_div(r, self, other)
+                                      : sh__map_binary(r, self, other, SH_LOOP_div, NULL);
 }
 
 sh_status sh_cpu_floor_divide(sh_tensor *r, sh_tensor *self, sh_tensor *other) {

@@ -1,4 +1,4 @@
-/* pointwise_maps.c - the vector math as loops, and loops' parameters. */
+/* pointwise_maps.c - the vector math as loops, loops' parameters, and the usual maps. */
 #include "ops/cpu/pointwise_maps.h"
 
 #define VMATH_LOOP(name, s, call)                                                                         \
@@ -53,4 +53,37 @@ void sh__set_parameter(sh_parameters *p, sh_dtype as, int i, sh_scalar v) {
     case SH_U8: p->u8[i] = (uint8_t)sh_value_as_int(v); break;
     default: p->u8[i] = sh_value_as_double(v) != 0;
     }
+}
+
+sh_status sh__map1(sh_tensor *r, const sh_tensor *a, sh_dtype common, sh_dtype made, sh_loop *loop,
+                   const void *p) {
+    const sh_map map = {
+        .loop = loop, .parameters = p, .to = r, .made = made, .n = 1, .from = {sh__operand(a, common)}};
+    sh__map(&map);
+    return SH_OK;
+}
+
+sh_status sh__map2(sh_tensor *r, const sh_tensor *a, const sh_tensor *b, sh_dtype common, sh_dtype made,
+                   sh_loop *loop, const void *p) {
+    const sh_map map = {.loop = loop,
+                        .parameters = p,
+                        .to = r,
+                        .made = made,
+                        .n = 2,
+                        .from = {sh__operand(a, common), sh__operand(b, common)}};
+    sh__map(&map);
+    return SH_OK;
+}
+
+sh_status sh__map_unary(sh_tensor *r, const sh_tensor *a, sh_loop_id id, const void *p) {
+    const sh_dtype as = sh__computing((sh_dtype)r->dtype);
+    return sh__map1(r, a, (sh_dtype)r->dtype, as, sh__loops()->loop[id][as], p);
+}
+sh_status sh__map_binary(sh_tensor *r, const sh_tensor *a, const sh_tensor *b, sh_loop_id id, const void *p) {
+    const sh_dtype as = sh__computing((sh_dtype)r->dtype);
+    return sh__map2(r, a, b, (sh_dtype)r->dtype, as, sh__loops()->loop[id][as], p);
+}
+sh_status sh__map_vector(sh_tensor *r, const sh_tensor *a, sh_vector_loop l, const void *p) {
+    const sh_dtype as = sh__computing((sh_dtype)r->dtype);
+    return sh__map1(r, a, (sh_dtype)r->dtype, as, as == SH_F64 ? l.f64 : l.f32, p);
 }

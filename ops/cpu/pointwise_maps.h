@@ -39,39 +39,15 @@ typedef union sh_parameters {
 
 void sh__set_parameter(sh_parameters *p, sh_dtype as, int i, sh_scalar v);
 
-static inline sh_status sh__map1(sh_tensor *r, const sh_tensor *a, sh_dtype common, sh_dtype made,
-                                 sh_loop *loop, const void *p) {
-    const sh_map map = {
-        .loop = loop, .parameters = p, .to = r, .made = made, .n = 1, .from = {sh__operand(a, common)}};
-    sh__map(&map);
-    return SH_OK;
-}
-
-static inline sh_status sh__map2(sh_tensor *r, const sh_tensor *a, const sh_tensor *b, sh_dtype common,
-                                 sh_dtype made, sh_loop *loop, const void *p) {
-    const sh_map map = {.loop = loop,
-                        .parameters = p,
-                        .to = r,
-                        .made = made,
-                        .n = 2,
-                        .from = {sh__operand(a, common), sh__operand(b, common)}};
-    sh__map(&map);
-    return SH_OK;
-}
+/* Maps of one and two operands that promote to `common`; the loop writes `made`. */
+sh_status sh__map1(sh_tensor *r, const sh_tensor *a, sh_dtype common, sh_dtype made, sh_loop *loop,
+                   const void *p);
+sh_status sh__map2(sh_tensor *r, const sh_tensor *a, const sh_tensor *b, sh_dtype common, sh_dtype made,
+                   sh_loop *loop, const void *p);
 
 /* Ops whose result has the dtype that they compute in, half types apart. */
-static inline sh_status sh__map_unary(sh_tensor *r, const sh_tensor *a, sh_loop_id id, const void *p) {
-    const sh_dtype as = sh__computing((sh_dtype)r->dtype);
-    return sh__map1(r, a, (sh_dtype)r->dtype, as, sh__loops()->loop[id][as], p);
-}
-static inline sh_status sh__map_binary(sh_tensor *r, const sh_tensor *a, const sh_tensor *b, sh_loop_id id,
-                                       const void *p) {
-    const sh_dtype as = sh__computing((sh_dtype)r->dtype);
-    return sh__map2(r, a, b, (sh_dtype)r->dtype, as, sh__loops()->loop[id][as], p);
-}
-static inline sh_status sh__map_vector(sh_tensor *r, const sh_tensor *a, sh_vector_loop l, const void *p) {
-    const sh_dtype as = sh__computing((sh_dtype)r->dtype);
-    return sh__map1(r, a, (sh_dtype)r->dtype, as, as == SH_F64 ? l.f64 : l.f32, p);
-}
+sh_status sh__map_unary(sh_tensor *r, const sh_tensor *a, sh_loop_id id, const void *p);
+sh_status sh__map_binary(sh_tensor *r, const sh_tensor *a, const sh_tensor *b, sh_loop_id id, const void *p);
+sh_status sh__map_vector(sh_tensor *r, const sh_tensor *a, sh_vector_loop l, const void *p);
 
 #endif
