@@ -3,9 +3,29 @@
 
 #include <string.h>
 
+/* Does b broadcast to the shape of a? */
+static bool covers(const sh_tensor *a, const sh_tensor *b) {
+    const int more = a->ndim - b->ndim;
+    if (more < 0) return false;
+    for (int i = 0; i < b->ndim; i++)
+        if (b->sizes[i] != 1 && b->sizes[i] != a->sizes[i + more]) return false;
+    return true;
+}
+
+static bool serves_as_layout(const sh_tensor *t, sh_dtype dtype) {
+    return t->dtype == dtype &&
+           (t->flags & (SH_TENSOR_CONTIGUOUS | SH_TENSOR_WRAPPED)) == SH_TENSOR_CONTIGUOUS;
+}
+
 sh_status sh__infer_binary_any(sh_spec *r, const sh_tensor *a, const sh_tensor *b) {
     r->dtype = sh_result_type(a, b);
-    return sh_broadcast("broadcast", a->ndim, a->sizes, b->ndim, b->sizes, &r->ndim, r->sizes);
+    if (serves_as_layout(a, r->dtype) && covers(a, b))
+        r->like = a;
+    else if (serves_as_layout(b, r->dtype) && covers(b, a))
+        r->like = b;
+    else
+        return sh_broadcast("broadcast", a->ndim, a->sizes, b->ndim, b->sizes, &r->ndim, r->sizes);
+    return SH_OK;
 }
 
 sh_status sh__infer_unary_any(sh_spec *r, const sh_tensor *a, sh_dtype dtype) {

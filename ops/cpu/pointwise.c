@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ops/cpu/pointwise_maps.h"
+#include "ops/element.h"
 #include "ops/kernels.h"
 #include "ops/promote.h"
 
@@ -29,18 +30,57 @@ static inline bool is_few_f32(const sh_tensor *r, const sh_tensor *a, const sh_t
            r->numel == b->numel;
 }
 
-#define FEW_F32(name, operator)                                                                       \
-    static inline sh_status few_##name(sh_tensor *r, const sh_tensor *self, const sh_tensor *other) { \
-        const float *a = (const float *)self->data, *b = (const float *)other->data;                  \
-        float *to = (float *)r->data;                                                                 \
-        const int64_t n = r->numel, fours = n & ~INT64_C(3);                                          \
-        int64_t i = 0;                                                                                \
-        for (; i < fours; i += 4) {                                                                   \
-            const four v = load(a + i) operator load(b + i);                                          \
-            memcpy(to + i, &v, sizeof v);                                                             \
-        }                                                                                             \
-        for (; i < n; i++) to[i] = a[i] operator b[i];                                                \
-        return SH_OK;                                                                                 \
+/* An f32 operand of up to two dimensions, or a number, laid over rows and columns; strides in elements. */
+typedef struct grid {
+    const float *at;
+    int64_t row, column;
+    float number;
+} grid;
+
+static inline int64_t grid_stride(const sh_tensor *t, int dim) {
+    return dim >= 0 && t->sizes[dim] != 1 ? t->strides[dim] : 0;
+}
+
+static inline bool lay_grid(grid *g, const sh_tensor *t) {
+    *g = (grid){(const float *)t->data, grid_stride(t, t->ndim - 2), grid_stride(t, t->ndim - 1), 0};
+    if (t->dtype == SH_F32) return t->ndim <= 2;
+    if (!(t->flags & SH_TENSOR_WRAPPED)) return false;
+    g->number = (float)sh_load_f64((sh_dtype)t->dtype, t->data);
+    g->at = &g->number;
+    return true;
+}
+
+/* Operands that differ in shape. */
+static inline bool lay_grids(const sh_tensor *r, const sh_tensor *self, const sh_tensor *other, grid *a,
+                             grid *b) {
+    return r->dtype == SH_F32 && r->ndim <= 2 && r->numel <= FEW && (r->flags & SH_TENSOR_CONTIGUOUS) &&
+           lay_grid(a, self) && lay_grid(b, other);
+}
+
+/* few_X is a straight loop. any_X takes the rest, a small grid without the engine; it is a call of its own, so that
+ * the straight way need not save registers for it. */
+#define FEW_F32(name, operator)                                                                              \
+    static inline sh_status few_##name(sh_tensor *r, const sh_tensor *self, const sh_tensor *other) {        \
+        const float *a = (const float *)self->data, *b = (const float *)other->data;                         \
+        float *to = (float *)r->data;                                                                        \
+        const int64_t n = r->numel, fours = n & ~INT64_C(3);                                                 \
+        int64_t i = 0;                                                                                       \
+        for (; i < fours; i += 4) {                                                                          \
+            const four v = load(a + i) operator load(b + i);                                                 \
+            memcpy(to + i, &v, sizeof v);                                                                    \
+        }                                                                                                    \
+        for (; i < n; i++) to[i] = a[i] operator b[i];                                                       \
+        return SH_OK;                                                                                        \
+    }                                                                                                        \
+    static __attribute__((noinline))                                                                         \
+    sh_status any_##name(sh_tensor *r, const sh_tensor *self, const sh_tensor *other) {                      \
+        grid a, b;                                                                                           \
+        if (!lay_grids(r, self, other, &a, &b)) return sh__map_binary(r, self, other, SH_LOOP_##name, NULL); \
+        const int64_t columns = r->ndim > 0 ? r->sizes[r->ndim - 1] : 1;                                     \
+        const float *const end = (const float *)r->data + r->numel;                                          \
+        for (float *to = (float *)r->data; to < end; to += columns, a.at += a.row, b.at += b.row)            \
+            for (int64_t i = 0; i < columns; i++) to[i] = a.at[i * a.column] operator b.at[i * b.column];    \
+        return SH_OK;                                                                                        \
     }
 FEW_F32(add, +)
 FEW_F32(sub, -)
@@ -55,29 +95,27 @@ static sh_status vector_binary(sh_tensor *r, sh_tensor *a, sh_tensor *b, sh_vmat
     return sh__map2(r, a, b, (sh_dtype)r->dtype, as, as == SH_F64 ? l.f64 : l.f32, NULL);
 }
 
-/* Of any alpha; a loop of its own where it is 1. */
-__attribute__((noinline)) static sh_status scaled(sh_tensor *r, sh_tensor *self, sh_tensor *other,
-                                                  sh_scalar alpha, sh_loop_id plain, sh_loop_id scaled_by) {
-    sh_parameters p;
-    sh__set_parameter(&p, sh__computing((sh_dtype)r->dtype), 0, alpha);
-    return sh__map_binary(r, self, other, sh_value_as_double(alpha) == 1 ? plain : scaled_by, &p);
-}
-
 static inline bool is_one(sh_scalar v) { return v.tag == SH_TAG_INT && v.as.i == 1; }
 
+static __attribute__((noinline)) sh_status scaled(sh_tensor *r, sh_tensor *self, sh_tensor *other,
+                                                  sh_loop_id id, sh_scalar alpha) {
+    sh_parameters p;
+    sh__set_parameter(&p, sh__computing((sh_dtype)r->dtype), 0, alpha);
+    return sh__map_binary(r, self, other, id, &p);
+}
+
 sh_status sh_cpu_add(sh_tensor *r, sh_tensor *self, sh_tensor *other, sh_scalar alpha) {
-    if (SH_LIKELY(is_one(alpha) && is_few_f32(r, self, other))) return few_add(r, self, other);
-    return scaled(r, self, other, alpha, SH_LOOP_add, SH_LOOP_add_scaled);
+    if (SH_UNLIKELY(!is_one(alpha))) return scaled(r, self, other, SH_LOOP_add_scaled, alpha);
+    return SH_LIKELY(is_few_f32(r, self, other)) ? few_add(r, self, other) : any_add(r, self, other);
 }
 
 sh_status sh_cpu_sub(sh_tensor *r, sh_tensor *self, sh_tensor *other, sh_scalar alpha) {
-    if (SH_LIKELY(is_one(alpha) && is_few_f32(r, self, other))) return few_sub(r, self, other);
-    return scaled(r, self, other, alpha, SH_LOOP_sub, SH_LOOP_sub_scaled);
+    if (SH_UNLIKELY(!is_one(alpha))) return scaled(r, self, other, SH_LOOP_sub_scaled, alpha);
+    return SH_LIKELY(is_few_f32(r, self, other)) ? few_sub(r, self, other) : any_sub(r, self, other);
 }
 
 sh_status sh_cpu_mul(sh_tensor *r, sh_tensor *self, sh_tensor *other) {
-    return is_few_f32(r, self, other) ? few_mul(r, self, other)
-                                      : sh__map_binary(r, self, other, SH_LOOP_mul, NULL);
+    return SH_LIKELY(is_few_f32(r, self, other)) ? few_mul(r, self, other) : any_mul(r, self, other);
 }
 
 #define FIND_ZERO(T)                                                                                         \
@@ -119,8 +157,7 @@ static sh_status division(const char *op, sh_tensor *r, sh_tensor *self, sh_tens
 sh_status sh_cpu_div(sh_tensor *r, sh_tensor *self, sh_tensor *other, const char *rounding_mode) {
     if (rounding_mode)
         return division("div", r, self, other, *rounding_mode == 't' ? SH_LOOP_div_trunc : SH_LOOP_div_floor);
-    return is_few_f32(r, self, other) ? few_div(r, self, other)
-                                      : sh__map_binary(r, self, other, SH_LOOP_div, NULL);
+    return SH_LIKELY(is_few_f32(r, self, other)) ? few_div(r, self, other) : any_div(r, self, other);
 }
 
 sh_status sh_cpu_floor_divide(sh_tensor *r, sh_tensor *self, sh_tensor *other) {
