@@ -41,6 +41,16 @@ static void run(const job *j, size_t number) {
     j->convert(words, j->data + first * j->element, n, j->range);
 }
 
+/* Even a team of one costs more than a small result. */
+static void run_all(const job *j, size_t runs) {
+    if (j->n < PARALLEL_FROM) {
+        for (size_t i = 0; i < runs; i++) run(j, i);
+        return;
+    }
+#pragma omp parallel for
+    for (size_t i = 0; i < runs; i++) run(j, i);
+}
+
 static sh_status draw(sh_tensor *r, int words, converter convert, const sh_random_range *range) {
     job j = {.convert = convert,
              .range = range,
@@ -49,9 +59,7 @@ static sh_status draw(sh_tensor *r, int words, converter convert, const sh_rando
              .words = (size_t)words,
              .n = (size_t)r->numel};
     j.block = sh_random_take(sh_random_blocks(r->numel, words), &j.seed);
-    const size_t runs = (j.n * j.words + RUN_WORDS - 1) / RUN_WORDS;
-#pragma omp parallel for if (r->numel >= PARALLEL_FROM)
-    for (size_t i = 0; i < runs; i++) run(&j, i);
+    run_all(&j, (j.n * j.words + RUN_WORDS - 1) / RUN_WORDS);
     return SH_OK;
 }
 
@@ -86,18 +94,18 @@ static size_t whole_steps(size_t n) {
     return (n + 2 * SH_RANDOM_STEP - 1) / (2 * SH_RANDOM_STEP) * SH_RANDOM_STEP;
 }
 
-#define NORMAL(name, type, from_words, most, expression)                                        \
+#define NORMAL(name, type, real, from_words, most, expression)                                  \
     static void name(const uint32_t *words, void *to, size_t n, const sh_random_range *range) { \
-        double z[most];                                                                         \
+        real z[most];                                                                           \
         type *out = to;                                                                         \
         (void)range;                                                                            \
         level()->from_words(words, z, whole_steps(n));                                          \
         for (size_t i = 0; i < n; i++) out[i] = expression;                                     \
     }
-NORMAL(normal_f32, float, normal32, RUN_WORDS, (float)z[i])
-NORMAL(normal_f16, uint16_t, normal32, RUN_WORDS, sh_f32_to_f16((float)z[i]))
-NORMAL(normal_bf16, uint16_t, normal32, RUN_WORDS, sh_f32_to_bf16((float)z[i]))
-NORMAL(normal_f64, double, normal64, RUN_WORDS / 2, z[i])
+NORMAL(normal_f32, float, float, normal32, RUN_WORDS, z[i])
+NORMAL(normal_f16, uint16_t, float, normal32, RUN_WORDS, sh_f32_to_f16(z[i]))
+NORMAL(normal_bf16, uint16_t, float, normal32, RUN_WORDS, sh_f32_to_bf16(z[i]))
+NORMAL(normal_f64, double, double, normal64, RUN_WORDS / 2, z[i])
 
 static sh_status normal(sh_tensor *r) {
     if (!is_plain(r)) return sh_ref_randn(r, (sh_ints){NULL, 0}, SH_NO_DTYPE);

@@ -8,13 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SH_RANDOM_STEP = 4 };
+enum { SH_RANDOM_STEP = 8 };
 
 typedef struct sh_random_level {
     /* Philox of `blocks` counters from `block` on: four words each. */
     void (*words)(uint64_t seed, uint64_t block, uint32_t *to, size_t blocks);
     /* Pairs of normal numbers by Box and Muller: from two words each, and from four. */
-    void (*normal32)(const uint32_t *words, double *to, size_t pairs);
+    void (*normal32)(const uint32_t *words, float *to, size_t pairs);
     void (*normal64)(const uint32_t *words, double *to, size_t pairs);
 } sh_random_level;
 
