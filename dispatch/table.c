@@ -148,16 +148,17 @@ sh_status sh_op_define(const char *text, const sh_op_options *options, const sh_
     return status;
 }
 
-/* Schemas whose op was undefined: kept, since a call in flight may read them. */
+/* What an op that was undefined had: kept, since a call in flight may read it. */
 static struct retired {
     const sh_schema *schema;
+    const char *registrant;
     struct retired *next;
 } * retired;
 
 static sh_status undefine_locked(sh_op *op) {
     struct retired *r = sh__alloc(sizeof *r);
     if (!r) return SH_ERROR_MEMORY;
-    *r = (struct retired){sh_op_schema(op), retired};
+    *r = (struct retired){sh_op_schema(op), op->registrant, retired};
     retired = r;
     atomic_store_explicit(&op->schema, NULL, memory_order_release);
     op->infer = NULL;
