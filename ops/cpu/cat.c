@@ -14,15 +14,15 @@ static sh_tensor part_of(const sh_tensor *r, const sh_tensor *t, int dim, int64_
     return part;
 }
 
-#define SHORT_RUNS(type) \
-    for (int64_t i = 0; i < runs; i++) *(type *)(to + i * step) = ((const type *)from)[i];
+#define SHORT_RUNS(bytes) \
+    for (int64_t i = 0; i < runs; i++) memcpy(to + i * step, from + i * (bytes), bytes);
 
-/* A call a run costs more than the copy where a run is one element. */
+/* A call a run costs more than the copy where a run is one element: a constant size makes it one move. */
 static void copy_runs(char *to, int64_t step, const char *from, int64_t bytes, int64_t runs) {
     switch (bytes) {
-    case 2: SHORT_RUNS(uint16_t) return;
-    case 4: SHORT_RUNS(uint32_t) return;
-    case 8: SHORT_RUNS(uint64_t) return;
+    case 2: SHORT_RUNS(2) return;
+    case 4: SHORT_RUNS(4) return;
+    case 8: SHORT_RUNS(8) return;
     default:
         for (int64_t i = 0; i < runs; i++) memcpy(to + i * step, from + i * bytes, (size_t)bytes);
     }
