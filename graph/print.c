@@ -8,10 +8,8 @@
 
 /* ---- arguments ---- */
 
-/* With the quotes and escapes of Python's repr. */
-static void print_string(sh_text *out, const char *string) {
-    const char quote = strchr(string, '\'') && !strchr(string, '"') ? '"' : '\'';
-    sh__text_add(out, &quote, 1);
+/* A name from anywhere must not break the line it stands on, nor reach a terminal as a command. */
+static void print_plain(sh_text *out, const char *string) {
     for (; *string; string++) {
         const unsigned char c = (unsigned char)*string;
         if (c == '\n')
@@ -22,10 +20,18 @@ static void print_string(sh_text *out, const char *string) {
             sh__text_put(out, "\\r");
         else if (c < 32 || c == 127)
             sh__text_put(out, "\\x%02x", c);
-        else if (c == '\\' || c == (unsigned char)quote)
-            sh__text_put(out, "\\%c", c);
         else
             sh__text_add(out, string, 1);
+    }
+}
+
+/* With the quotes and escapes of Python's repr. */
+static void print_string(sh_text *out, const char *string) {
+    const char quote = strchr(string, '\'') && !strchr(string, '"') ? '"' : '\'';
+    sh__text_add(out, &quote, 1);
+    for (; *string; string++) {
+        if (*string == '\\' || *string == quote) sh__text_add(out, "\\", 1);
+        print_plain(out, (const char[]){*string, 0});
     }
     sh__text_add(out, &quote, 1);
 }
@@ -53,7 +59,7 @@ void sh__print_arg(sh_text *out, sh_arg arg, sh_arg_style style) {
     case SH_ARG_TUPLE: print_list(out, arg, style); break;
     case SH_ARG_STRING:
         if (style == SH_STYLE_FX)
-            sh__text_put(out, "%s", arg.as.string);
+            print_plain(out, arg.as.string);
         else
             print_string(out, arg.as.string);
         break;
@@ -68,7 +74,10 @@ void sh__print_args(sh_text *out, sh_args args, sh_arg_style style) {
 void sh__print_kwargs(sh_text *out, sh_kwargs kwargs, sh_arg_style style) {
     sh__text_put(out, "{");
     for (size_t i = 0; i < kwargs.n; i++) {
-        sh__text_put(out, style == SH_STYLE_FX ? "%s%s: " : "%s'%s': ", i ? ", " : "", kwargs.at[i].name);
+        const char *const quote = style == SH_STYLE_FX ? "" : "'";
+        sh__text_put(out, "%s%s", i ? ", " : "", quote);
+        print_plain(out, kwargs.at[i].name);
+        sh__text_put(out, "%s: ", quote);
         sh__print_arg(out, kwargs.at[i].value, style);
     }
     sh__text_put(out, "}");
@@ -82,8 +91,10 @@ void sh__print_node(sh_text *out, const sh_node *node) {
         sh__print_arg(out, sh_node_arg(node, 0), SH_STYLE_REPR);
         return;
     }
-    sh__text_put(out, "%%%s : [num_users=%u] = %s[target=%s]", node->name->text, node->nusers,
-                 sh_opcode_text(node->opcode), node->target);
+    sh__text_put(out, "%%%s : [num_users=%u] = %s[target=", node->name->text, node->nusers,
+                 sh_opcode_text(node->opcode));
+    print_plain(out, node->target);
+    sh__text_put(out, "]");
     if (node->opcode == SH_GET_ATTR || (node->opcode == SH_PLACEHOLDER && !node->args.n)) return;
     if (node->opcode == SH_PLACEHOLDER) {
         sh__text_put(out, "(default=");
@@ -123,8 +134,11 @@ enum { COLUMNS = 5 };
 
 /* A row's cells, one behind the other in `cells`, each ended by 0. */
 static void print_row(sh_text *cells, const sh_node *node) {
-    const char *texts[] = {sh_opcode_text(node->opcode), node->name->text, node->target};
-    for (size_t i = 0; i < 3; i++) sh__text_add(cells, texts[i], strlen(texts[i]) + 1);
+    const char *const texts[] = {sh_opcode_text(node->opcode), node->name->text, node->target};
+    for (size_t i = 0; i < 3; i++) {
+        print_plain(cells, texts[i]);
+        sh__text_add(cells, "", 1);
+    }
     sh__print_args(cells, node->args, SH_STYLE_REPR);
     sh__text_add(cells, "", 1);
     sh__print_kwargs(cells, node->kwargs, SH_STYLE_REPR);

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dispatch/memory.h"
 #include "graph/record.h"
+#include "modes/spec.h"
 #include "ops/ops.h"
 
 static bool error_says(sh_status code, const char *part) {
@@ -298,6 +300,26 @@ Test(capture, scopes_are_in_the_metadata_and_open_again_in_a_run) {
     cr_expect(eq(str, (char *)sh_node_scope(sh_graph_find(g, "relu")), "Net.act"));
     sh_graph_free(g);
     sh_capture_free(c);
+}
+
+Test(capture, by_name_it_writes_its_graph_when_it_dies) {
+    char path[] = "/tmp/shunt-capture-XXXXXX", spec[100], text[400] = "";
+    const int descriptor = mkstemp(path);
+    cr_assert(descriptor >= 0);
+    sh_mode *mode = NULL;
+    snprintf(spec, sizeof spec, "capture:out=%s,format=text", path);
+    cr_assert(sh_mode_from_spec(spec, &mode) == SH_OK);
+    SH_WITH_MODE(mode) sh_relu(SH_FLOATS(1));
+    sh_mode_release(mode);
+    cr_expect(read(descriptor, text, sizeof text - 1) > 0);
+    cr_expect(eq(
+        str, text,
+        "graph():\n"
+        "    %_tensor_constant0 : [num_users=1] = get_attr[target=_tensor_constant0]\n"
+        "    %relu : [num_users=1] = call_function[target=relu](args = (%_tensor_constant0,), kwargs = {})\n"
+        "    return relu\n"));
+    close(descriptor);
+    unlink(path);
 }
 
 /* ---- lives ---- */

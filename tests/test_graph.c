@@ -219,6 +219,14 @@ Test(graph, arguments_print_as_python_prints_them) {
     sh_graph_free(g);
 }
 
+Test(graph, names_from_anywhere_stay_on_their_line) {
+    sh_graph *g = sh_graph_new();
+    sh_node *x = sh_graph_placeholder(g, "a\n    %b : \x1b[2J");
+    cr_expect(
+        text_is(sh_node_text(x), "%a_b_2j : [num_users=0] = placeholder[target=a\\n    %b : \\x1b[2J]"));
+    sh_graph_free(g);
+}
+
 /* Runs `command` on `text`; true if it exits with 0. */
 static bool accepted_by(const char *command, const char *text) {
     FILE *pipe = popen(command, "w");
