@@ -1,4 +1,4 @@
-/* BlazeFace, where `make model` has fetched it: the same numbers as ONNX Runtime 1.24 gives for one input. */
+/* BlazeFace, where `make model` has fetched it: the same numbers as ONNX Runtime 1.30 gives for one input. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <math.h>
