@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 
-int main(int argc, char **argv) {
+static int run(int argc, char **argv) {
     if (argc < 2) {
         cli_list(stderr);
         return EXIT_USAGE;
@@ -21,7 +21,11 @@ int main(int argc, char **argv) {
             fputs(c->help, stdout);
             return EXIT_CLEAN;
         }
-    const int code = c->run(argc - 2, argv + 2);
+    return c->run(argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv) {
+    const int code = run(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     perror("shunt: can't write the output");
     return EXIT_INTERNAL;

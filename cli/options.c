@@ -21,7 +21,9 @@ int cli_usage(const char *command, const char *format, ...) {
 static int exit_code(sh_status status) {
     switch (status) {
     case SH_ERROR_FINDING: return EXIT_FINDING;
-    case SH_ERROR_SPEC: return EXIT_USAGE;
+    case SH_ERROR_SPEC:
+    case SH_ERROR_ARGUMENT:
+    case SH_ERROR_VALUE: return EXIT_USAGE;
     case SH_ERROR_FILE:
     case SH_ERROR_FORMAT:
     case SH_ERROR_UNSUPPORTED: return EXIT_INPUT;

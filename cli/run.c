@@ -70,6 +70,9 @@ static int take_repeat(void *context, const char *value) {
 }
 
 static int take_backend(void *context, const char *value) {
+    const int backend = sh_backend_find(value);
+    if (backend >= 0 && sh_backend_device((uint32_t)backend) == SH_META)
+        return cli_usage("run", "--backend %s holds shapes only: there is nothing to print", value);
     ((run *)context)->backend = value;
     return EXIT_CLEAN;
 }

@@ -109,6 +109,8 @@ sh_status sh_call_by_name(const char *name, const sh_argument *arguments, size_t
 
 sh_tensor *sh__call_op(const char *name, const sh_argument *arguments, size_t n) {
     sh_value results[SH_MAX_RESULTS];
-    const void *caller = __builtin_frame_address(0);
-    return sh__call_by_name(name, arguments, n, results, caller) < 0 ? NULL : sh_value_as_tensor(results[0]);
+    if (sh__call_by_name(name, arguments, n, results, __builtin_frame_address(0)) < 0) return NULL;
+    if (results[0].tag == SH_TAG_TENSOR) return results[0].as.tensor;
+    sh_fail(SH_ERROR_RESULT, "%s gives a list of tensors: use sh_call_by_name", name);
+    return NULL;
 }

@@ -21,11 +21,21 @@ SH_API sh_status sh_call_by_name(const char *name, const sh_argument *arguments,
 SH_API sh_tensor *sh__call_op(const char *name, const sh_argument *arguments, size_t n);
 
 static inline sh_value sh__value_itself(sh_value v) { return v; }
-static inline sh_value sh__value_argument(sh_argument a) { return a.value; }
-static inline const char *sh__name_of(const void *argument) { return ((const sh_argument *)argument)->name; }
-static inline const char *sh__no_name(const void *value) {
-    (void)value;
-    return NULL;
+static inline sh_argument sh__argument_itself(sh_argument a) { return a; }
+static inline sh_argument sh__argument_value(sh_value v) {
+    sh_argument a = {NULL, v};
+    return a;
+}
+static inline sh_argument sh__argument_tensor(sh_tensor *t) { return sh__argument_value(sh_value_tensor(t)); }
+static inline sh_argument sh__argument_flag(bool flag) { return sh__argument_value(sh_value_flag(flag)); }
+static inline sh_argument sh__argument_float(double f) { return sh__argument_value(sh_value_float(f)); }
+static inline sh_argument sh__argument_int(int64_t i) { return sh__argument_value(sh_value_int(i)); }
+static inline sh_argument sh__argument_ints(sh_ints l) { return sh__argument_value(sh_value_ints(l)); }
+static inline sh_argument sh__argument_tensors(sh_tensors l) {
+    return sh__argument_value(sh_value_tensors(l));
+}
+static inline sh_argument sh__argument_string(const char *s) {
+    return sh__argument_value(sh_value_string(s));
 }
 
 SH_END_DECLS
@@ -36,24 +46,18 @@ SH_END_DECLS
     sh__call_op(name, (const sh_argument[]){SH__EACH(SH__ARGUMENT, __VA_ARGS__)}, SH__COUNT(__VA_ARGS__))
 #define SH_NAMED(name, v) ((sh_argument){name, SH_VALUE(v)})
 
-/* Anything as a value: tensors, numbers, lists, strings. */
-#define SH_VALUE(x) SH__VALUE(SH__UNIQUE(sh__v), x)
-#define SH__VALUE(v, x)                                                                              \
-    __extension__({                                                                                  \
-        __auto_type v = (x);                                                                         \
-        _Generic(v, sh_value: sh__value_itself, sh_tensor *: sh_value_tensor, bool: sh_value_flag, \
-                 float: sh_value_float, double: sh_value_float, sh_ints: sh_value_ints,            \
-                 sh_tensors: sh_value_tensors, char *: sh_value_string, const char *: sh_value_string, \
-                 sh_argument: sh__value_argument, default: sh_value_int)(v); \
-    })
-#define SH__ARGUMENT(x) SH__ARGUMENT_(SH__UNIQUE(sh__a), x)
-#define SH__ARGUMENT_(v, x)                                                    \
-    __extension__({                                                            \
-        __auto_type v = (x);                                                   \
-        const sh_argument SH__CAT(v, r) = {SH__ARGUMENT_NAME(v), SH_VALUE(v)}; \
-        SH__CAT(v, r);                                                         \
-    })
-#define SH__ARGUMENT_NAME(v) _Generic(v, sh_argument : sh__name_of, default : sh__no_name)(&v)
+/* Anything as a value: tensors, numbers, lists, strings. No statement expression: a list written in place, such as
+ * SH_SIZES(2, 3), must outlive it. */
+#define SH_VALUE(x) \
+    _Generic((x), sh_value: sh__value_itself, sh_tensor *: sh_value_tensor, bool: sh_value_flag,   \
+             float: sh_value_float, double: sh_value_float, sh_ints: sh_value_ints,                \
+             sh_tensors: sh_value_tensors, char *: sh_value_string, const char *: sh_value_string, \
+             default: sh_value_int)(x)
+#define SH__ARGUMENT(x) \
+    _Generic((x), sh_argument: sh__argument_itself, sh_value: sh__argument_value,                  \
+             sh_tensor *: sh__argument_tensor, bool: sh__argument_flag, float: sh__argument_float, \
+             double: sh__argument_float, sh_ints: sh__argument_ints, sh_tensors: sh__argument_tensors, \
+             char *: sh__argument_string, const char *: sh__argument_string, default: sh__argument_int)(x)
 
 #define SH__EACH(f, ...) SH__CAT(SH__EACH_, SH__COUNT(__VA_ARGS__))(f, __VA_ARGS__)
 #define SH__EACH_1(f, a) f(a)

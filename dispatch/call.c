@@ -166,6 +166,13 @@ sh_status sh__check_arg(const sh_call *call, const sh_param *param, const sh_val
     return SH_OK;
 }
 
+/* The first entry of a list that is NULL, or -1. */
+static int null_entry(const sh_value *value) {
+    for (uint32_t k = 0; value->tag == SH_TAG_TENSORS && k < value->count; k++)
+        if (!value->as.tensors[k]) return (int)k;
+    return -1;
+}
+
 /* ---- editing ---- */
 
 static sh_status may_edit(const sh_call *call, const char *what) {
@@ -181,10 +188,12 @@ sh_status sh_call_set_arg(sh_call *call, uint32_t i, sh_value value) {
                        call->nargs, running_mode(call), i);
     sh_value local;
     SH_TRY(sh__check_arg(call, &call->schema->params[i], &value, &local));
+    if (!call->schema->params[i].holes && null_entry(&local) >= 0)
+        return sh_fail(SH_ERROR_NULL, "%s: argument %s: entry %d is NULL; set by mode %s", call->op->name,
+                       call->schema->params[i].name, null_entry(&local), running_mode(call));
     SH_TRY(sh__call_hold(call, &local));
+    sh__before_edit(call);
     call->args[i] = local;
-    call->scanned = 0;
-    call->edits++;
     if (i == 0 && call->variant == SH_INPLACE) call->target = local.as.tensor;
     return SH_OK;
 }
@@ -202,6 +211,9 @@ sh_status sh__check_result(const sh_call *call, uint32_t i, sh_value value) {
     if (i >= call->nresults)
         return sh_fail(SH_ERROR_RESULT, "%s gives %u results, %s %s set number %u", call->op->name,
                        call->nresults, who, mode, i);
+    if (null_entry(&value) >= 0)
+        return sh_fail(SH_ERROR_RESULT, "%s: %s %s set a list whose entry %d is NULL", call->op->name, who,
+                       mode, null_entry(&value));
     const bool list = call->schema->returns[i].type == SH_TYPE_TENSORS;
     if (value.tag != (list ? SH_TAG_TENSORS : SH_TAG_TENSOR))
         return sh_fail(SH_ERROR_RESULT, "%s: %s %s set a result of the wrong kind: expected %s",
@@ -209,7 +221,7 @@ sh_status sh__check_result(const sh_call *call, uint32_t i, sh_value value) {
     return SH_OK;
 }
 
-/* With an infer function, an answer must have the dtype and shape that the op gives. */
+/* With an infer function, an answer must have the dtype that the op gives for the call's arguments. */
 static sh_status check_answer(const sh_call *call, uint32_t i, const sh_tensor *t) {
     sh_spec specs[SH_MAX_RESULTS];
     if (!call->op->infer || call->in_kernel) return SH_OK;

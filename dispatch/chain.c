@@ -155,6 +155,14 @@ static sh_status timed(sh_mode *mode, sh_callback callback, sh_call *call) {
     return status;
 }
 
+/* The callback called sh_next and left it at that: one result, the only thing that came on the scope's list. */
+static inline bool only_next(const sh_call *call, const sh_thread *thread, sh_status status, uint32_t balance,
+                             uint32_t nitems) {
+    return call->has_result && status == SH_PASS && thread->state.balance == balance && call->nresults == 1 &&
+           !(thread->gate & (SH_GATE_ERROR | SH_GATE_MOVED)) && thread->nitems == nitems + 1 &&
+           thread->items[nitems] == (uintptr_t)call->results[0].as.tensor;
+}
+
 /* A mode that only one thread has ever pushed needs no locked instruction. */
 static inline void count_call(sh_mode *mode) {
     if (SH_UNLIKELY(atomic_load_explicit(&mode->shared, memory_order_relaxed)))
@@ -171,12 +179,18 @@ static inline sh_status invoke(sh_call *call, sh_thread *thread, sh_entry *entry
     if (entry->flags & SH_ENTRY_WATCHING) thread->skip = SH_ENTRY_CAPTURE;
     count_call(entry->mode);
     const uint32_t balance = thread->state.balance, nitems = thread->nitems;
+    call->frame->mark = nitems;
     sh_status status = SH_UNLIKELY(atomic_load_explicit(&timing, memory_order_relaxed))
                            ? timed(entry->mode, entry->callback, call)
                            : entry->callback(entry->mode, call);
     const uint32_t trace = (thread->state.balance ^ balance) | (thread->nitems ^ nitems) | call->has_result |
                            (thread->gate & (SH_GATE_ERROR | SH_GATE_MOVED)) | ((uint32_t)status ^ SH_PASS);
-    if (SH_UNLIKELY(trace)) status = after_callback(call, entry, status, balance, nitems);
+    if (SH_UNLIKELY(trace)) {
+        if (SH_LIKELY(only_next(call, thread, status, balance, nitems)))
+            status = SH_OK;
+        else
+            status = after_callback(call, entry, status, balance, nitems);
+    }
     if (entry->flags & SH_ENTRY_WATCHING) thread->skip = call->frame->skip;
     return status;
 }
@@ -198,6 +212,7 @@ static bool splits(const sh_call *call) {
 static sh_status run_composite(sh_call *call, const sh_slot *slot) {
     sh_thread *thread = call->thread;
     const uint32_t mark = thread->nitems, switches = thread->state.switches;
+    call->frame->mark = mark;
     thread->state.start = SH_POS_DISPATCH;
     thread->state.start_entry = tops_of(call)[SH_POS_DISPATCH];
     thread->state.switches |= SH_OFF_OVERRIDES;
@@ -280,36 +295,50 @@ static sh_status walk_moved(sh_call *call, uint32_t position, sh_entry *entry) {
     return status;
 }
 
+void sh__before_edit(sh_call *call) {
+    sh_undo *undo = call->undo;
+    call->scanned = 0;
+    if (!undo || undo->kept) return;
+    undo->kept = true;
+    undo->nargs = call->nargs;
+    undo->op = call->op;
+    undo->schema = call->schema;
+    undo->target = call->target;
+    memcpy(undo->args, call->args, call->nargs * sizeof *undo->args);
+}
+
+static void undo_edits(sh_call *call, const sh_undo *undo) {
+    call->nargs = undo->nargs;
+    call->op = undo->op;
+    call->schema = undo->schema;
+    call->target = undo->target;
+    memcpy(call->args, undo->args, undo->nargs * sizeof *undo->args);
+    call->scanned = 0;
+}
+
 sh_status sh_next(sh_call *call) {
     sh_entry *entry = call->at;
     if (SH_UNLIKELY(!entry))
         return sh_fail(SH_ERROR_MODE, "sh_next: no mode's callback is running this call");
-    if (SH_UNLIKELY(sh__error_pending())) return sh_error()->code;
     sh_thread *thread = call->thread;
-    const sh_op *op = call->op;
-    const sh_schema *schema = call->schema;
-    sh_tensor *target = call->target;
+    if (SH_UNLIKELY(thread->gate & SH_GATE_ERROR)) return sh_error()->code;
+    sh_undo undo, *outer = call->undo;
+    const uint32_t mark = call->frame->mark;
     sh_entry *start_entry = thread->state.start_entry;
     const uint32_t start = thread->state.start, skip = thread->skip;
-    const uint8_t nargs = call->nargs, edits = call->edits;
-    sh_value args[SH_MAX_ARGS];
-    for (uint32_t i = 0; i < nargs; i++) args[i] = call->args[i];
-    thread->skip = call->frame->skip;
+    undo.kept = false;
+    call->undo = &undo;
     call->has_result = 0;
+    thread->skip = call->frame->skip;
     const sh_status status = SH_UNLIKELY(call->frame->moved) ? walk_moved(call, entry->position, entry->below)
                                                              : walk(call, entry->position, entry->below);
-    if (SH_UNLIKELY(call->edits != edits)) {
-        for (uint32_t i = 0; i < nargs; i++) call->args[i] = args[i];
-        call->op = op;
-        call->schema = schema;
-        call->nargs = nargs;
-        call->target = target;
-        call->scanned = 0;
-    }
+    if (SH_UNLIKELY(undo.kept)) undo_edits(call, &undo);
+    call->undo = outer;
+    call->frame->mark = mark;
+    call->at = entry;
     thread->skip = skip;
     thread->state.start = start;
     thread->state.start_entry = start_entry;
-    call->at = entry;
     return status < 0 ? status : SH_OK;
 }
 
@@ -378,7 +407,8 @@ static sh_status null_argument(const sh_call *call, uint32_t i) {
 static sh_status check_args(const sh_call *call) {
     for (uint32_t i = 0; i < call->nargs; i++) {
         const sh_value *v = &call->args[i];
-        if (v->tag == SH_TAG_NONE && !call->schema->params[i].optional) return null_argument(call, i);
+        const bool none = v->tag == SH_TAG_NONE || (v->tag == SH_TAG_TENSOR && !v->as.tensor);
+        if (none && !call->schema->params[i].optional) return null_argument(call, i);
         if (v->tag != SH_TAG_TENSORS || call->schema->params[i].holes) continue;
         for (uint32_t k = 0; k < v->count; k++)
             if (!v->as.tensors[k]) return null_argument(call, i);
@@ -401,7 +431,8 @@ static sh_status run(sh_call *call, const sh_op *op, sh_variant variant, sh_tens
     call->nargs = schema->nparams;
     call->nresults = schema->nreturns;
     call->variant = (uint8_t)variant;
-    call->has_result = call->in_kernel = call->special = call->edits = 0;
+    call->has_result = call->in_kernel = call->special = 0;
+    call->undo = NULL;
     call->scanned = device >= 0;
     call->device = device;
     call->at = NULL;

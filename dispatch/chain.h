@@ -58,6 +58,8 @@ struct sh_mode {
 
 enum { SH_POS_GLOBAL = 0x2aa }; /* the odd positions */
 
+typedef struct sh_undo sh_undo;
+
 struct sh_call {
     const sh_op *op;
     const sh_schema *schema;
@@ -67,15 +69,27 @@ struct sh_call {
     uint8_t in_kernel;
     uint8_t scanned; /* device and special are of the arguments as they stand */
     uint8_t special; /* an argument carries an override */
-    uint8_t edits;   /* counts what modes changed in op and arguments */
     int32_t device;
     uint32_t depth;
     sh_entry *at; /* whose callback runs; NULL in a kernel or override */
     sh_thread *thread;
     sh_frame *frame;
     const void *site;
+    sh_undo *undo; /* of the innermost sh_next that this call is in */
     sh_value results[SH_MAX_RESULTS];
 };
+
+/* What a call was when a mode called sh_next, kept by the first edit below it (M4). On the C stack of sh_next. */
+struct sh_undo {
+    bool kept;
+    uint8_t nargs;
+    const sh_op *op;
+    const sh_schema *schema;
+    sh_tensor *target;
+    sh_value args[SH_MAX_ARGS];
+};
+/* Before op, arguments or target of a call change. */
+void sh__before_edit(sh_call *call);
 
 /* A call, from arguments in schema order (room for SH_MAX_ARGS; edited in place) to results owned by the current
  * scope (a target is borrowed). `device` >= 0 says that the caller has looked at the arguments: none is NULL or a list,

@@ -20,8 +20,9 @@ typedef struct sh_frame {
     sh_call *call;        /* on the C stack: the chain is dead once the stack pointer is above it */
     struct sh_held *held; /* what edits brought, until the chain ends */
     uint32_t skip;
-    bool kept;  /* something changes the rest of the state, which is in `state` */
-    bool moved; /* a callback pushed: `top` holds what the chain runs on, the thread's is the callback's */
+    uint32_t mark; /* results from here on are the running callback's or kernel's own */
+    bool kept;     /* something changes the rest of the state, which is in `state` */
+    bool moved;    /* a callback pushed: `top` holds what the chain runs on, the thread's is the callback's */
     uint32_t live;
     sh_entry *top[SH_POS_COUNT];
 } sh_frame;

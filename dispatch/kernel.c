@@ -137,6 +137,10 @@ void sh__set_copier(sh_status (*copier)(sh_tensor *to, const sh_tensor *from)) {
 sh_status sh__copy_into(const sh_call *call, sh_tensor *from) {
     sh_tensor *to = call->target;
     if (from == to) return SH_OK;
+    if (from->device != to->device)
+        return sh_fail(SH_ERROR_DEVICE, "%s: the result is on %s, %s is on %s", sh_call_name(call),
+                       sh__device_name(from->device), call->variant == SH_INPLACE ? "self" : "out",
+                       sh__device_name(to->device));
     sh_spec spec = {.dtype = (sh_dtype)from->dtype, .ndim = from->ndim};
     memcpy(spec.sizes, from->sizes, sizeof from->sizes);
     SH_TRY(check_target(call, &spec));
@@ -220,6 +224,7 @@ static sh_status run_hidden(sh_call *call, const sh_slot *slot) {
     sh_thread *thread = call->thread;
     const uint32_t mark = thread->nitems;
     const sh_state state = thread->state;
+    call->frame->mark = mark;
     thread->state.start = SH_POS_COUNT;
     thread->state.start_entry = NULL;
     thread->state.switches |= SH_OFF_OVERRIDES;

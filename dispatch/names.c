@@ -30,6 +30,10 @@ void sh_name_pop(void) {
     sh_thread *thread = &sh__thread;
     if (!thread->state.names) return;
     sh__state_changes(thread);
+    if (thread->depth && thread->state.names <= thread->cold->frames[thread->depth - 1].state.names) {
+        sh_fail(SH_ERROR_MODE, "sh_name_pop: a callback can't end a named scope that was opened outside it");
+        return;
+    }
     sh__names_truncate(thread->cold, --thread->state.names);
     thread->state.balance--;
 }

@@ -86,6 +86,7 @@ static sh_status ask(sh_call *call, const sh_override_kind *kind) {
     sh_thread *thread = call->thread;
     const uint32_t mark = thread->nitems;
     const sh_state state = thread->state;
+    call->frame->mark = mark;
     thread->state.start = SH_POS_DISPATCH;
     thread->state.start_entry = thread->top[SH_POS_DISPATCH];
     thread->state.switches |= SH_OFF_OVERRIDES;

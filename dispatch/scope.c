@@ -136,6 +136,11 @@ void sh__scope_release(uint32_t mark, const sh_value *kept, uint32_t nkept) {
     close_gap(thread, to, end);
 }
 
+/* Where the results that a running callback or kernel made begin; 0 outside of one. */
+static uint32_t own_mark(const sh_thread *thread) {
+    return thread->depth ? thread->cold->frames[thread->depth - 1].mark : 0;
+}
+
 sh_scope sh_scope_begin(const char *file, int line) {
     sh_thread *thread = &sh__thread;
     sh_scope scope = {thread->nitems, 1, thread->state.scope_mark, thread->state.scope_escaped, 0, NULL};
@@ -154,9 +159,13 @@ sh_scope sh_scope_begin(const char *file, int line) {
 
 void sh_scope_end(sh_scope *scope) {
     if (!scope->open) return;
-    scope->open = 0;
     sh_thread *thread = &sh__thread;
     sh__state_changes(thread);
+    if (scope->mark < own_mark(thread)) {
+        sh_fail(SH_ERROR_MODE, "sh_scope_end: a callback can't end a scope that was opened outside it");
+        return;
+    }
+    scope->open = 0;
     thread->state.balance--;
     if (scope->mark > thread->nitems) return;
     const uint32_t escaped = thread->state.scope_mark == scope->mark ? thread->state.scope_escaped : 0;
@@ -170,7 +179,9 @@ void sh_scope_end(sh_scope *scope) {
 }
 
 void sh_scope_clear(void) {
-    sh__scope_release(sh__thread.state.scope_mark + sh__thread.state.scope_escaped, NULL, 0);
+    const sh_thread *thread = &sh__thread;
+    const uint32_t mark = thread->state.scope_mark + thread->state.scope_escaped, own = own_mark(thread);
+    sh__scope_release(mark > own ? mark : own, NULL, 0);
 }
 
 void sh_scope_set_limit(size_t results) {
@@ -185,7 +196,7 @@ size_t sh_scope_held(void) { return sh__thread.nitems; }
 sh_tensor *sh_escape(sh_tensor *t) {
     sh_thread *thread = &sh__thread;
     const uint32_t first = thread->state.scope_mark + thread->state.scope_escaped;
-    if (!t) return t;
+    if (!t || thread->state.scope_mark < own_mark(thread)) return t;
     for (uint32_t i = thread->nitems; i-- > first;) {
         if (thread->items[i] != (uintptr_t)t) continue;
         thread->items[i] = thread->items[first];

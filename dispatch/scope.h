@@ -36,7 +36,8 @@ SH_API sh_scope sh_scope_begin(const char *file, int line);
 SH_API void sh_scope_end(sh_scope *scope);
 /* Releases everything in the innermost open scope and keeps it open. */
 SH_API void sh_scope_clear(void);
-/* Moves a result to the enclosing scope and returns it. NULL stays NULL. */
+/* Moves a result to the enclosing scope and returns it. NULL stays NULL. Out of a mode's callback nothing escapes: keep it
+ * with sh_keep, or answer the call with it. */
 SH_API sh_tensor *sh_escape(sh_tensor *t);
 /* How many results a scope may hold before it warns; 0 never warns. Default 100000. */
 SH_API void sh_scope_set_limit(size_t results);

@@ -72,8 +72,9 @@ static sh_status check_dropped(const swap *s, const char *mode) {
             continue;
         char text[64];
         sh_value_print(s->call->args[i], text, sizeof text);
-        return sh_fail(SH_ERROR_ARGUMENT, "mode %s can't swap %s for %s: %s has no argument %s, which is %s",
-                       mode, s->call->op->name, s->to->name, s->to->name, param->name, text);
+        return sh_fail(SH_ERROR_ARGUMENT,
+                       "mode %s can't swap %s for %s: %s does not take argument %s, which is %s", mode,
+                       s->call->op->name, s->to->name, s->to->name, param->name, text);
     }
     return SH_OK;
 }
@@ -94,12 +95,11 @@ sh_status sh_call_swap(sh_call *call, uint32_t op_id) {
     if (s.schema->nreturns != call->nresults || s.schema->returns[0].type != call->schema->returns[0].type)
         return sh_fail(SH_ERROR_RESULT, "mode %s can't swap %s for %s: they give different results", mode,
                        call->op->name, s.to->name);
+    sh__before_edit(call);
     memcpy(call->args, s.args, s.schema->nparams * sizeof *s.args);
     call->op = s.to;
     call->schema = s.schema;
     call->nargs = s.schema->nparams;
-    call->scanned = 0;
-    call->edits++;
     return SH_OK;
 }
 

@@ -198,7 +198,15 @@ static sh_status read_options(reader *r, sh_options *o) {
     return SH_OK;
 }
 
-static sh_status make(const sh_options *o, sh_mode **mode) { return makers[o->type - types](o, mode); }
+/* What a maker finds wrong with values points at its mode. */
+static sh_status make(const reader *r, const char *place, const sh_options *o, sh_mode **mode) {
+    const sh_status status = makers[o->type - types](o, mode);
+    if (status != SH_ERROR_SPEC && status != SH_ERROR_VALUE) return status;
+    char message[512];
+    snprintf(message, sizeof message, "%s", sh_error()->message);
+    sh_clear_error();
+    return bad(r, place, message, NULL, NULL);
+}
 
 static sh_status reader_open(reader *r, const char *spec) {
     if (sh__error_pending()) return sh_error()->code;
@@ -215,7 +223,7 @@ sh_status sh_mode_from_spec(const char *spec, sh_mode **mode) {
     SH_TRY(reader_open(&r, spec));
     sh_status status = read_options(&r, &o);
     if (status >= 0 && *r.at) status = bad(&r, r.at, "only one mode is expected here", NULL, NULL);
-    if (status >= 0) status = make(&o, mode);
+    if (status >= 0) status = make(&r, r.text, &o, mode);
     free_options(&o);
     return status;
 }
@@ -225,8 +233,9 @@ sh_status sh_mode_from_spec(const char *spec, sh_mode **mode) {
 static sh_status read_and_push(reader *r, sh_status (*push)(sh_mode *), sh_mode **pushed) {
     sh_options o;
     sh_mode *mode = NULL;
+    const char *place = r->at + strspn(r->at, " ");
     sh_status status = read_options(r, &o);
-    if (status >= 0) status = make(&o, &mode);
+    if (status >= 0) status = make(r, place, &o, &mode);
     if (status >= 0) status = push(mode);
     free_options(&o);
     if (status < 0)

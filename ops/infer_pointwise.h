@@ -14,7 +14,8 @@ sh_status sh__infer_unary_any(sh_spec *r, const sh_tensor *a, sh_dtype dtype);
 /* Equal dtype and shape, neither of them a number, a row-major: the common case, in a few instructions. */
 static inline bool sh__are_alike(const sh_tensor *a, const sh_tensor *b) {
     if (a->dtype != b->dtype || a->ndim != b->ndim) return false;
-    if (((a->flags & (SH_TENSOR_CONTIGUOUS | SH_TENSOR_WRAPPED)) | (b->flags & SH_TENSOR_WRAPPED)) != SH_TENSOR_CONTIGUOUS)
+    if (((a->flags & (SH_TENSOR_CONTIGUOUS | SH_TENSOR_WRAPPED)) | (b->flags & SH_TENSOR_WRAPPED)) !=
+        SH_TENSOR_CONTIGUOUS)
         return false;
     for (int i = 0; i < a->ndim; i++)
         if (a->sizes[i] != b->sizes[i]) return false;

@@ -359,7 +359,9 @@ void sh__map(const sh_map *m) {
 #pragma omp parallel for num_threads(threads)
     for (int i = 0; i < threads; i++) {
         const int64_t begin = part_begin(n, i, threads), end = part_begin(n, i + 1, threads);
-        if (whole) map_whole(m, begin, end);
-        else map_tiles(m, &o, begin, end);
+        if (whole)
+            map_whole(m, begin, end);
+        else
+            map_tiles(m, &o, begin, end);
     }
 }

@@ -1,4 +1,9 @@
 /* ops.c - puts the built-in ops into the table, and the slower halves of what typed functions share. */
+#include <pthread.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #include "ops/fast.h"
 #include "ops/kernels.h"
 
@@ -36,13 +41,27 @@ bool sh__fast_returned(sh_status status, uint32_t mark, const sh_value *results,
 
 sh_tensor *sh__wrap_float(double number) { return sh_tensor_from_number(sh_value_float(number)); }
 sh_tensor *sh__wrap_int(int64_t number) { return sh_tensor_from_number(sh_value_int(number)); }
+sh_tensor *sh__wrap_unsigned(uint64_t number) {
+    if (number <= INT64_MAX) return sh__wrap_int((int64_t)number);
+    sh_fail(SH_ERROR_VALUE, "the number %llu does not fit in 64 bits with a sign",
+            (unsigned long long)number);
+    return NULL;
+}
 sh_tensor *sh__wrap_flag(bool flag) { return sh_tensor_from_number(sh_value_flag(flag)); }
 
 static sh_status copy_into(sh_tensor *to, const sh_tensor *from) {
     return sh_cpu_copy(to, to, (sh_tensor *)(uintptr_t)from, false);
 }
 
+#ifdef _OPENMP
+/* The threads of OpenMP's pool do not live on in a forked child; one thread needs no pool. */
+static void one_thread(void) { omp_set_num_threads(1); }
+#endif
+
 __attribute__((constructor(101))) static void install(void) {
+#ifdef _OPENMP
+    pthread_atfork(NULL, NULL, one_thread);
+#endif
     sh__set_copier(copy_into);
     sh__table_install(sh__ops, SH_OP_BUILTIN_COUNT, sh__builtin_kernels, sh__builtin_kernel_count);
 }

@@ -13,7 +13,7 @@ check() {
     shift 3
     "$@" >"$work/out" 2>"$work/err"
     got=$?
-    if [ $got -eq "$status" ] && cat "$work/out" "$work/err" | grep -qF -- "$words"; then
+    if [ $got -eq "$status" ] && { [ -z "$words" ] || cat "$work/out" "$work/err" | grep -qF -- "$words"; }; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))

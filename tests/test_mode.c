@@ -678,3 +678,71 @@ Test(mode, a_longjmp_out_of_a_callback_is_noticed_at_the_next_call) {
     sh_mode_release(m);
     sh_mode_release(log);
 }
+
+static sh_status clears(sh_mode *mode, sh_call *call) {
+    (void)mode;
+    (void)call;
+    sh_mul(sh_call_tensor(call, 0), 2.0);
+    sh_scope_clear();
+    return SH_PASS;
+}
+
+Test(mode, a_callback_clears_only_what_it_made) {
+    sh_tensor *x = number(3), *y = NULL;
+    SH_WITH_MODE(clears) { y = sh_add(x, 2.0); }
+    cr_assert(eq(dbl, first(y), 5));
+}
+
+static sh_status pops_a_name(sh_mode *mode, sh_call *call) {
+    (void)mode;
+    (void)call;
+    sh_name_pop();
+    return SH_PASS;
+}
+
+Test(mode, a_callback_cannot_end_a_named_scope_of_its_caller) {
+    sh_tensor *x = number(3);
+    sh_name_push("outer");
+    SH_WITH_MODE(pops_a_name) { cr_assert(eq(ptr, sh_add(x, x), NULL)); }
+    cr_assert(failed_with(SH_ERROR_MODE, "named scope"));
+    cr_assert(eq(str, TEXT(sh_scope_path()), "outer"));
+    sh_name_pop();
+}
+
+static sh_status sets_a_hole(sh_mode *mode, sh_call *call) {
+    (void)mode;
+    sh_tensor *list[2] = {sh_call_arg(call, 0).as.tensors[0], NULL};
+    return sh_call_set_arg(call, 0, sh_value_tensors((sh_tensors){list, 2}));
+}
+
+Test(mode, a_null_in_a_list_is_an_error_that_names_its_place) {
+    sh_tensor *x = number(3);
+    SH_WITH_MODE(sets_a_hole) { cr_assert(eq(ptr, sh_cat(SH_LIST(x, x)), NULL)); }
+    cr_assert(failed_with(SH_ERROR_NULL, "entry 1"));
+}
+
+static sh_status edits_often(sh_mode *mode, sh_call *call) {
+    (void)mode;
+    for (int i = 0; i < 256; i++) SH_TRY(sh_call_set_arg(call, 1, sh_value_float(100)));
+    return SH_PASS;
+}
+
+static sh_status next_then_look(sh_mode *mode, sh_call *call) {
+    (void)mode;
+    SH_TRY(sh_next(call));
+    cr_assert(eq(dbl, first(sh_call_tensor(call, 1)), 3));
+    return SH_PASS;
+}
+
+Test(mode, edits_below_are_never_seen_above_however_many) {
+    sh_tensor *x = number(3), *y = NULL;
+    SH_WITH_MODE(edits_often)
+        SH_WITH_MODE(next_then_look) { y = sh_add(x, x); }
+    cr_assert(eq(dbl, first(y), 103));
+}
+
+Test(mode, a_list_written_in_place_outlives_a_call_by_name) {
+    sh_tensor *t = sh_call_op("rand", SH_SIZES(20, 3));
+    cr_assert(eq(i64, sh_tensor_numel(t), 60));
+    cr_assert(eq(i64, sh_tensor_numel(sh_call_op("cat", SH_LIST(t, t), SH_NAMED("dim", 1))), 120));
+}

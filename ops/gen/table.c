@@ -108,20 +108,19 @@ static void locals_from_options(FILE *out, const op *o) {
 
 static void box(FILE *out, const sh_param *p) {
     static const char *const makers[SH_TYPE_COUNT] = {
-        [SH_TYPE_TENSOR] = "sh_value_tensor(%s)",
-        [SH_TYPE_TENSORS] = "sh_value_tensors(%s)",
-        [SH_TYPE_SCALAR] = "%s",
-        [SH_TYPE_INT] = "sh_value_int(%s)",
-        [SH_TYPE_INTS] = "sh_value_ints(%s)",
-        [SH_TYPE_FLOAT] = "sh_value_float(%s)",
-        [SH_TYPE_FLAG] = "sh_value_flag(%s)",
-        [SH_TYPE_STRING] = "sh_value_string(%s)",
-        [SH_TYPE_DTYPE] = "sh_value_dtype(%s)",
+        [SH_TYPE_TENSORS] = "sh_value_tensors(%s)", [SH_TYPE_SCALAR] = "%s",
+        [SH_TYPE_INT] = "sh_value_int(%s)",         [SH_TYPE_INTS] = "sh_value_ints(%s)",
+        [SH_TYPE_FLOAT] = "sh_value_float(%s)",     [SH_TYPE_FLAG] = "sh_value_flag(%s)",
+        [SH_TYPE_STRING] = "sh_value_string(%s)",   [SH_TYPE_DTYPE] = "sh_value_dtype(%s)",
     };
     if (p->optional && p->type == SH_TYPE_INT) fprintf(out, "%s == SH_NO_INT ? sh_none() : ", p->name);
     if (p->optional && p->type == SH_TYPE_FLAG) fprintf(out, "%s == SH_NO_FLAG ? sh_none() : ", p->name);
     if (p->optional && p->type == SH_TYPE_FLOAT) fprintf(out, "sh__is_no_number(%s) ? sh_none() : ", p->name);
     switch (p->type) {
+    case SH_TYPE_TENSOR:
+        fprintf(out, p->optional ? "sh_value_tensor(%s)" : "(sh_value){SH_TAG_TENSOR, 0, {.tensor = %s}}",
+                p->name);
+        break;
     case SH_TYPE_FLAG: fprintf(out, "sh_value_flag(%s != 0)", p->name); break;
     default: fprintf(out, makers[p->type], p->name);
     }

@@ -199,6 +199,10 @@ sh_tensor *sh_load_npy(const char *path) {
 /* ---- writing ---- */
 
 sh_tensor *sh_npy_plain(const sh_tensor *t) {
+    if (sh_tensor_device(t) != SH_HOST) {
+        sh_fail(SH_ERROR_DEVICE, "a meta tensor holds no data to save");
+        return NULL;
+    }
     sh_tensor *plain = (sh_tensor *)(uintptr_t)t;
     if (sh_tensor_dtype(t) == SH_BF16) plain = sh_call_op("to", plain, sh_value_dtype(SH_F32));
     return plain && !sh_tensor_is_contiguous(plain) ? sh_call_op("contiguous", plain) : plain;

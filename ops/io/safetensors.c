@@ -189,6 +189,16 @@ static uint64_t bytes_of(const sh_tensor *t) {
     return (uint64_t)sh_tensor_numel(t) * sh_dtype_size(sh_tensor_dtype(t));
 }
 
+static sh_status check_entries(const sh_dict *dict) {
+    for (size_t i = 0; i < sh_dict_size(dict); i++) {
+        if (strcmp(sh_dict_name(dict, i), "__metadata__") == 0)
+            return sh_fail(SH_ERROR_VALUE, "no tensor in a safetensors file can be named __metadata__");
+        if (sh_tensor_device(sh_dict_at(dict, i)) != SH_HOST)
+            return sh_fail(SH_ERROR_DEVICE, "%s: a meta tensor holds no data to save", sh_dict_name(dict, i));
+    }
+    return SH_OK;
+}
+
 static json_t *make_header(const sh_dict *dict) {
     json_t *header = json_object();
     uint64_t at = 0;
@@ -231,6 +241,7 @@ static sh_status write_header(sh_file_out *out, const char *text) {
 sh_status sh_save_safetensors(const char *path, const sh_dict *dict) {
     if (sh_error()) return sh_error()->code;
     if (!dict) return sh_fail(SH_ERROR_NULL, "sh_save_safetensors: dict is NULL");
+    SH_TRY(check_entries(dict));
     json_t *header = make_header(dict);
     char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
     json_decref(header);
