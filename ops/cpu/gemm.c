@@ -10,24 +10,30 @@
 #include "ops/cpu/tile.h"
 
 enum {
-    SMALL = 32 * 32 * 32, /* multiplications up to which oneDNN's f32 loses to the tile */
+    SMALL = 32 * 32 * 32, /* multiplications up to which oneDNN's f32 loses to the tile, */
+    SMALL_VECTOR = 256,   /* and those with a vector */
     STACK_BLOCK = 1024,   /* numbers of b packed on the stack */
     BLOCK_K = 256,        /* rows of b in one packed block, */
-    BLOCK_N = 480         /* and columns: whole vectors of every level */
+    BLOCK_ROW = 1536      /* bytes in each: whole blocks of the tile in every level and dtype */
 };
 
-/* c = a, contiguous, for elements of 4 or 8 bytes. */
+#define DEFINE_PACK(T)                                                                              \
+    static void pack_##T(T *to, const T *from, int64_t row, int64_t column, int64_t m, int64_t n) { \
+        for (int64_t i = 0; i < m; i++, from += row)                                                \
+            for (int64_t j = 0; j < n; j++) *to++ = from[j * column];                               \
+    }
+DEFINE_PACK(uint64_t)
+DEFINE_PACK(uint32_t)
+DEFINE_PACK(uint16_t)
+DEFINE_PACK(uint8_t)
+
+/* c = a, contiguous. */
 static void pack(size_t element, void *c, sh_matrix a, int64_t m, int64_t n) {
-    for (int64_t i = 0; i < m; i++) {
-        if (element == 4) {
-            const uint32_t *from = (const uint32_t *)a.data + i * a.row;
-            uint32_t *to = (uint32_t *)c + i * n;
-            for (int64_t j = 0; j < n; j++) to[j] = from[j * a.column];
-        } else {
-            const uint64_t *from = (const uint64_t *)a.data + i * a.row;
-            uint64_t *to = (uint64_t *)c + i * n;
-            for (int64_t j = 0; j < n; j++) to[j] = from[j * a.column];
-        }
+    switch (element) {
+    case 8: pack_uint64_t(c, a.data, a.row, a.column, m, n); break;
+    case 4: pack_uint32_t(c, a.data, a.row, a.column, m, n); break;
+    case 2: pack_uint16_t(c, a.data, a.row, a.column, m, n); break;
+    default: pack_uint8_t(c, a.data, a.row, a.column, m, n);
     }
 }
 
@@ -63,9 +69,10 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static void multiply_packed(sh_dtype dtype, int64_t m, int64_t n, int64_t k, sh_matrix a, sh_matrix b,
                             sh_matrix c, bool accumulate, void *block) {
     const size_t element = sh_dtype_size(dtype);
+    const int64_t width = BLOCK_ROW / (int64_t)element;
     for (int64_t i = 0; i < k; i += BLOCK_K)
-        for (int64_t j = 0; j < n; j += BLOCK_N) {
-            const int64_t rows = least(k - i, BLOCK_K), columns = least(n - j, BLOCK_N);
+        for (int64_t j = 0; j < n; j += width) {
+            const int64_t rows = least(k - i, BLOCK_K), columns = least(n - j, width);
             pack(element, block, (sh_matrix){element_of(b, element, i, j), b.row, b.column}, rows, columns);
             multiply_tile(dtype, m, columns, rows, (sh_matrix){element_of(a, element, 0, i), a.row, a.column},
                           (sh_matrix){block, columns, 1}, (sh_matrix){element_of(c, element, 0, j), c.row, 1},
@@ -85,11 +92,42 @@ static sh_status multiply_blocks(sh_dtype dtype, int64_t m, int64_t n, int64_t k
         multiply_packed(dtype, m, n, k, a, b, c, accumulate, on_stack);
         return SH_OK;
     }
-    void *block = sh__block_alloc(BLOCK_K * BLOCK_N * sh_dtype_size(dtype), &capacity);
+    void *block = sh__block_alloc(BLOCK_K * BLOCK_ROW, &capacity);
     if (!block) return SH_ERROR_MEMORY;
     multiply_packed(dtype, m, n, k, a, b, c, accumulate, block);
     sh__block_free(block, capacity);
     return SH_OK;
+}
+
+/* ---- vectors ---- */
+
+/* Rows of a times the one column of b: neither the tile nor oneDNN has columns to work on. Sums of a piece are in T, of
+ * pieces in double. */
+#define DEFINE_ROWS(T)                                                                              \
+    static void multiply_rows_##T(int64_t m, int64_t k, sh_matrix a, sh_matrix b, sh_matrix c,      \
+                                  bool accumulate) {                                                \
+        enum { PIECE = 4096 };                                                                      \
+        for (int64_t i = 0; i < m; i++) {                                                           \
+            const T *x = (const T *)a.data + i * a.row, *y = b.data;                                \
+            T *to = (T *)c.data + i * c.row;                                                        \
+            double sum = accumulate ? (double)*to : 0;                                              \
+            for (int64_t j = 0; j < k; j += PIECE) {                                                \
+                const int64_t end = least(k, j + PIECE);                                            \
+                T piece = 0;                                                                        \
+                _Pragma("omp simd reduction(+ : piece)") for (int64_t p = j; p < end; p++) piece += \
+                    x[p] * y[p];                                                                    \
+                sum += (double)piece;                                                               \
+            }                                                                                       \
+            *to = (T)sum;                                                                           \
+        }                                                                                           \
+    }
+DEFINE_ROWS(float)
+DEFINE_ROWS(double)
+
+/* Where a call of oneDNN's would cost more, or there is none. */
+static bool is_rows(sh_dtype dtype, int64_t m, int64_t n, int64_t k, sh_matrix a, sh_matrix b) {
+    if (n != 1 || (a.column != 1 && k > 1) || (b.row != 1 && k > 1)) return false;
+    return dtype == SH_F64 || (dtype == SH_F32 && (m == 1 || (double)m * (double)k <= SMALL_VECTOR));
 }
 
 /* ---- oneDNN ---- */
@@ -99,64 +137,38 @@ static bool is_plain(sh_matrix a, int64_t columns) { return a.column == 1 && a.r
 static bool is_transposed(sh_matrix a, int64_t rows) { return a.row == 1 && a.column >= rows; }
 
 /* The matrix itself or a packed copy of it, whose block is to be freed. */
-static sh_status as_plain(sh_matrix *a, int64_t rows, int64_t columns, void **block, size_t *capacity) {
+static sh_status as_blas(size_t element, sh_matrix a, int64_t rows, int64_t columns, sh_blas_matrix *blas,
+                         void **block, size_t *capacity) {
     *block = NULL;
-    if (is_plain(*a, columns) || is_transposed(*a, rows)) return SH_OK;
-    *block = sh__block_alloc((size_t)(rows * columns) * sizeof(float), capacity);
+    *blas = (sh_blas_matrix){a.data, a.row, false};
+    if (is_plain(a, columns)) return SH_OK;
+    if (is_transposed(a, rows)) {
+        *blas = (sh_blas_matrix){a.data, a.column, true};
+        return SH_OK;
+    }
+    *block = sh__block_alloc((size_t)(rows * columns) * element, capacity);
     if (!*block) return SH_ERROR_MEMORY;
-    pack(sizeof(float), *block, *a, rows, columns);
-    *a = (sh_matrix){*block, columns, 1};
+    pack(element, *block, a, rows, columns);
+    *blas = (sh_blas_matrix){*block, columns, false};
     return SH_OK;
 }
 
-static sh_status multiply_onednn(int64_t m, int64_t n, int64_t k, sh_matrix a, sh_matrix b, sh_matrix c,
-                                 bool accumulate) {
+static sh_status multiply_onednn(sh_dtype dtype, int64_t m, int64_t n, int64_t k, sh_matrix a, sh_matrix b,
+                                 sh_matrix c, bool accumulate) {
     void *a_block = NULL, *b_block = NULL;
     size_t a_capacity = 0, b_capacity = 0;
-    sh_status status = as_plain(&a, m, k, &a_block, &a_capacity);
-    if (status >= 0) status = as_plain(&b, k, n, &b_block, &b_capacity);
-    if (status >= 0) {
-        const bool ta = !is_plain(a, k), tb = !is_plain(b, n);
-        status = sh_onednn_status(dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1, a.data,
-                                             ta ? a.column : a.row, b.data, tb ? b.column : b.row, accumulate,
-                                             c.data, c.row > n ? c.row : n),
-                                  "sgemm");
-    }
+    sh_blas_matrix left, right;
+    const size_t element = sh_dtype_size(dtype);
+    const int64_t leading = c.row > n ? c.row : n;
+    sh_status status = as_blas(element, a, m, k, &left, &a_block, &a_capacity);
+    if (status >= 0) status = as_blas(element, b, k, n, &right, &b_block, &b_capacity);
+    if (status >= 0)
+        status = dtype == SH_F32 ? sh_onednn_f32(m, n, k, left, right, accumulate, c.data, leading)
+                                 : sh_onednn_bf16(m, n, k, left, right, accumulate, c.data, leading);
     if (a_block) sh__block_free(a_block, a_capacity);
     if (b_block) sh__block_free(b_block, b_capacity);
     return status;
 }
-
-static sh_status multiply_f32(int64_t m, int64_t n, int64_t k, sh_matrix a, sh_matrix b, sh_matrix c,
-                              bool accumulate) {
-    if (m * n * k > SMALL || (n == 1 && m * k > 256)) return multiply_onednn(m, n, k, a, b, c, accumulate);
-    return multiply_blocks(SH_F32, m, n, k, a, b, c, accumulate);
-}
-
-/* ---- integers ---- */
-
-/* Multiplied in W, an unsigned type that does not become a signed one, and cut to T. */
-#define DEFINE_INTEGERS(name, T, W)                                                                     \
-    static void multiply_##name(int64_t m, int64_t n, int64_t k, sh_matrix a, sh_matrix b, sh_matrix c, \
-                                bool accumulate) {                                                      \
-        for (int64_t i = 0; i < m; i++) {                                                               \
-            T *restrict to = (T *)c.data + i * c.row;                                                   \
-            if (!accumulate) memset(to, 0, (size_t)n * sizeof(T));                                      \
-            for (int64_t j = 0; j < k; j++) {                                                           \
-                const W factor = ((const T *)a.data)[i * a.row + j * a.column];                         \
-                const T *row = (const T *)b.data + j * b.row;                                           \
-                if (b.column == 1)                                                                      \
-                    _Pragma("omp simd") for (int64_t p = 0; p < n; p++) to[p] =                         \
-                        (T)(to[p] + factor * row[p]);                                                   \
-                else                                                                                    \
-                    for (int64_t p = 0; p < n; p++) to[p] = (T)(to[p] + factor * row[p * b.column]);    \
-            }                                                                                           \
-        }                                                                                               \
-    }
-DEFINE_INTEGERS(i64, uint64_t, uint64_t)
-DEFINE_INTEGERS(i32, uint32_t, uint32_t)
-DEFINE_INTEGERS(i16, uint16_t, uint32_t)
-DEFINE_INTEGERS(i8, uint8_t, uint32_t)
 
 /* ---- all ---- */
 
@@ -165,6 +177,10 @@ static sh_matrix tidy(sh_matrix a, int64_t rows, int64_t columns) {
     if (columns <= 1) a.column = 1;
     if (rows <= 1) a.row = a.column == 1 ? columns : 1;
     return a;
+}
+
+bool sh_gemm_takes(sh_dtype dtype) {
+    return dtype == SH_BF16 ? sh_onednn_has_bf16() : dtype != SH_F16 && dtype != SH_B8;
 }
 
 sh_status sh_gemm(sh_dtype dtype, int64_t m, int64_t n, int64_t k, sh_matrix a, sh_matrix b, sh_matrix c,
@@ -177,12 +193,12 @@ sh_status sh_gemm(sh_dtype dtype, int64_t m, int64_t n, int64_t k, sh_matrix a, 
     }
     a = tidy(a, m, k);
     b = tidy(b, k, n);
-    switch (dtype) {
-    case SH_F32: return multiply_f32(m, n, k, a, b, c, accumulate);
-    case SH_F64: return multiply_blocks(SH_F64, m, n, k, a, b, c, accumulate);
-    case SH_I64: multiply_i64(m, n, k, a, b, c, accumulate); return SH_OK;
-    case SH_I32: multiply_i32(m, n, k, a, b, c, accumulate); return SH_OK;
-    case SH_I16: multiply_i16(m, n, k, a, b, c, accumulate); return SH_OK;
-    default: multiply_i8(m, n, k, a, b, c, accumulate); return SH_OK;
+    if (is_rows(dtype, m, n, k, a, b)) {
+        (dtype == SH_F32 ? multiply_rows_float : multiply_rows_double)(m, k, a, b, c, accumulate);
+        return SH_OK;
     }
+    const bool small = (double)m * (double)n * (double)k <= (n == 1 ? SMALL_VECTOR : SMALL);
+    if (dtype == SH_BF16 || (dtype == SH_F32 && !small))
+        return multiply_onednn(dtype, m, n, k, a, b, c, accumulate);
+    return multiply_blocks(dtype, m, n, k, a, b, c, accumulate);
 }

@@ -1,7 +1,7 @@
-/* gemm.h - one matrix product, of f32, f64 or integers.
+/* gemm.h - one matrix product.
  *
- * f32 goes to oneDNN unless the matrices are so small that the call would cost more than the work; f64 and small f32
- * to tile.h; integers, which wrap around, to plain loops. */
+ * f32 goes to oneDNN unless the matrices are so small that the call would cost more than the work; the rest to tile.h.
+ * Integers wrap around. */
 #ifndef SH_OPS_CPU_GEMM_H
 #define SH_OPS_CPU_GEMM_H
 
@@ -12,6 +12,9 @@ typedef struct sh_matrix {
     void *data;
     int64_t row, column;
 } sh_matrix;
+
+/* f16 and, without AVX-512, bf16 have to be widened. */
+bool sh_gemm_takes(sh_dtype dtype);
 
 /* c = a @ b, or c += a @ b, with a of [m, k] and b of [k, n]. c.column is 1 and rows of c don't overlap; c shares nothing
  * with a and b. m, n and k may be 0. */

@@ -6,37 +6,17 @@
 #include <string.h>
 
 #include "ops/cpu/gemm.h"
+#include "ops/cpu/widen.h"
 #include "ops/kernels.h"
 
-static bool is_half(const sh_tensor *t) { return t->dtype == SH_F16 || t->dtype == SH_BF16; }
-
 /* ---- operands and targets ---- */
-
-/* A tensor with t's sizes, uninitialised; the caller's. */
-static sh_tensor *like(const sh_tensor *t, sh_dtype dtype) {
-    sh_spec spec = {.dtype = dtype, .ndim = t->ndim};
-    memcpy(spec.sizes, t->sizes, sizeof t->sizes);
-    return sh__tensor_alloc(&spec, SH_HOST);
-}
-
-/* `t` in f32, the caller's. NULL stays NULL. */
-static sh_status widen(sh_tensor *t, sh_tensor **wide) {
-    *wide = NULL;
-    if (!t) return SH_OK;
-    *wide = like(t, SH_F32);
-    return *wide ? sh_cpu_copy(*wide, *wide, t, false) : SH_ERROR_MEMORY;
-}
-
-static void drop(sh_tensor *t) {
-    if (t) sh__release(t);
-}
 
 static bool shares(const sh_tensor *r, const sh_tensor *t) { return t && r->storage == t->storage; }
 
 /* What to compute into so that `r` can follow: r, or a tensor aside. */
 static sh_tensor *open_target(sh_tensor *r, bool aside) {
     if ((r->flags & SH_TENSOR_CONTIGUOUS) && !aside) return r;
-    return like(r, (sh_dtype)r->dtype);
+    return sh_aside_like(r, (sh_dtype)r->dtype);
 }
 
 static sh_status close_target(sh_tensor *r, sh_tensor *target, sh_status status) {
@@ -190,18 +170,25 @@ static void combine(sh_tensor *r, const sh_tensor *s, const factors *f) {
 
 static sh_status matmul_half(sh_tensor *r, sh_tensor *self, sh_tensor *other) {
     sh_tensor *a, *b = NULL, *y = NULL;
-    sh_status status = widen(self, &a);
-    if (status >= 0) status = widen(other, &b);
-    if (status >= 0) status = (y = like(r, SH_F32)) ? multiply(y, a, b, false) : SH_ERROR_MEMORY;
+    sh_status status = sh_aside_copy(self, SH_F32, &a);
+    if (status >= 0) status = sh_aside_copy(other, SH_F32, &b);
+    if (status >= 0) status = (y = sh_aside_like(r, SH_F32)) ? multiply(y, a, b, false) : SH_ERROR_MEMORY;
     if (status >= 0) status = sh_cpu_copy(r, r, y, false);
-    drop(a);
-    drop(b);
-    drop(y);
+    sh_aside_drop(a);
+    sh_aside_drop(b);
+    sh_aside_drop(y);
     return status;
 }
 
+/* A product this small is widened sooner than oneDNN is called. */
+static bool must_widen(const sh_tensor *r, const sh_tensor *a) {
+    if (!sh_is_half(r)) return false;
+    return r->numel * (a->ndim ? a->sizes[a->ndim - 1] : 1) <= 32 * 32 * 32 ||
+           !sh_gemm_takes((sh_dtype)r->dtype);
+}
+
 sh_status sh_cpu_matmul(sh_tensor *r, sh_tensor *self, sh_tensor *other) {
-    if (is_half(r)) return matmul_half(r, self, other);
+    if (must_widen(r, self)) return matmul_half(r, self, other);
     sh_tensor *y = open_target(r, shares(r, self) || shares(r, other));
     return y ? close_target(r, y, multiply(y, self, other, false)) : SH_ERROR_MEMORY;
 }
@@ -217,6 +204,10 @@ sh_status sh_cpu_dot(sh_tensor *r, sh_tensor *self, sh_tensor *tensor) {
 static sh_status add_product(sh_tensor *y, const sh_tensor *s, const sh_tensor *a, const sh_tensor *b,
                              const factors *f) {
     const factors first = {f->beta, 0, f->whole_beta, 0};
+    if (y->dtype == SH_BF16) {
+        SH_TRY(sh_cpu_copy(y, y, (sh_tensor *)(uintptr_t)s, false));
+        return multiply(y, a, b, true);
+    }
     if (f->alpha == 0 || f->alpha == 1) {
         if (f->beta != 0 || f->alpha == 0) combine(y, s, &first);
         return f->alpha == 0 ? SH_OK : multiply(y, a, b, f->beta != 0);
@@ -228,15 +219,16 @@ static sh_status add_product(sh_tensor *y, const sh_tensor *s, const sh_tensor *
 
 static sh_status add_product_half(sh_tensor *r, sh_tensor *s, sh_tensor *a, sh_tensor *b, const factors *f) {
     sh_tensor *ws, *wa = NULL, *wb = NULL, *y = NULL;
-    sh_status status = widen(s, &ws);
-    if (status >= 0) status = widen(a, &wa);
-    if (status >= 0) status = widen(b, &wb);
-    if (status >= 0) status = (y = like(r, SH_F32)) ? add_product(y, ws, wa, wb, f) : SH_ERROR_MEMORY;
+    sh_status status = sh_aside_copy(s, SH_F32, &ws);
+    if (status >= 0) status = sh_aside_copy(a, SH_F32, &wa);
+    if (status >= 0) status = sh_aside_copy(b, SH_F32, &wb);
+    if (status >= 0)
+        status = (y = sh_aside_like(r, SH_F32)) ? add_product(y, ws, wa, wb, f) : SH_ERROR_MEMORY;
     if (status >= 0) status = sh_cpu_copy(r, r, y, false);
-    drop(ws);
-    drop(wa);
-    drop(wb);
-    drop(y);
+    sh_aside_drop(ws);
+    sh_aside_drop(wa);
+    sh_aside_drop(wb);
+    sh_aside_drop(y);
     return status;
 }
 
@@ -247,7 +239,8 @@ static bool same_layout(const sh_tensor *a, const sh_tensor *b) {
 }
 
 static sh_status add_product_to(sh_tensor *r, sh_tensor *s, sh_tensor *a, sh_tensor *b, const factors *f) {
-    if (is_half(r)) return add_product_half(r, s, a, b, f);
+    if (must_widen(r, a) || (sh_is_half(r) && (f->alpha != 1 || f->beta != 1)))
+        return add_product_half(r, s, a, b, f);
     const bool in_place = f->alpha == 1 && same_layout(r, s);
     sh_tensor *y = open_target(r, shares(r, a) || shares(r, b) || (shares(r, s) && !in_place));
     return y ? close_target(r, y, add_product(y, s, a, b, f)) : SH_ERROR_MEMORY;

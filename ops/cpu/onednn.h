@@ -1,12 +1,25 @@
-/* onednn.h - oneDNN's C API and its statuses; the only header that includes dnnl.h. */
+/* onednn.h - what is asked of oneDNN, the only place that knows it.
+ *
+ * Matrices are row-major with a unit stride along rows, or, where `transposed`, along columns; `leading` is the other
+ * stride, at least as long as what it steps over. */
 #ifndef SH_OPS_CPU_ONEDNN_H
 #define SH_OPS_CPU_ONEDNN_H
 
-#include <dnnl.h>
-
 #include "dispatch/status.h"
 
-/* SH_OK, or an error that names what oneDNN was asked to do. */
-sh_status sh_onednn_status(dnnl_status_t status, const char *what);
+typedef struct sh_blas_matrix {
+    const void *data;
+    int64_t leading;
+    bool transposed;
+} sh_blas_matrix;
+
+/* c = a @ b + (accumulate ? c : 0) in f32, with an a of [m, k] and a b of [k, n], none of them 0. */
+sh_status sh_onednn_f32(int64_t m, int64_t n, int64_t k, sh_blas_matrix a, sh_blas_matrix b, bool accumulate,
+                        float *c, int64_t c_leading);
+
+/* The same in bf16, summed in f32 and rounded once; where this CPU can do it fast. */
+bool sh_onednn_has_bf16(void);
+sh_status sh_onednn_bf16(int64_t m, int64_t n, int64_t k, sh_blas_matrix a, sh_blas_matrix b, bool accumulate,
+                         uint16_t *c, int64_t c_leading);
 
 #endif

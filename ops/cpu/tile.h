@@ -29,10 +29,15 @@ typedef struct sh_tile {
 
 typedef void sh_tile_fn(const sh_tile *tile, int64_t rows, int64_t columns);
 
-/* For f32 or f64, in the instructions of the level in force (vmath.h). */
+/* For a dtype but the half types and bool, in the instructions of the level in force (vmath.h). Integers wrap around. */
 sh_tile_fn *sh_tile_for(sh_dtype dtype);
 
-extern sh_tile_fn sh_tile_sse2_f32, sh_tile_sse2_f64, sh_tile_avx2_f32, sh_tile_avx2_f64, sh_tile_avx512_f32,
-    sh_tile_avx512_f64;
+#define SH_TILE_LEVEL(level)                                                               \
+    extern sh_tile_fn sh_tile_##level##_f32, sh_tile_##level##_f64, sh_tile_##level##_i64, \
+        sh_tile_##level##_i32, sh_tile_##level##_i16, sh_tile_##level##_i8;
+SH_TILE_LEVEL(sse2)
+SH_TILE_LEVEL(avx2)
+SH_TILE_LEVEL(avx512)
+#undef SH_TILE_LEVEL
 
 #endif
