@@ -13,7 +13,7 @@
 #include <omp.h>
 #endif
 
-enum { GRAIN = 32768, LONG_ROW = 64, TILE_BYTES = SH_TILE * 8 };
+enum { GRAIN = 32768, LONG_ROW = 64, SHORT_ROW = 16, TILE_BYTES = SH_TILE * 8 };
 
 /* ---- threads ---- */
 
@@ -98,11 +98,11 @@ static void walk_seek(walk *w, int64_t position) {
     }
 }
 
-/* Goes on by n elements of the innermost row, to its end at most. */
-static void walk_step(walk *w, int64_t n) {
-    w->at += n * w->strides[0];
-    w->index[0] += n;
-    for (int i = 0; w->index[i] == w->sizes[i]; i++) {
+/* Goes on by n along one dimension, to its end at most; those inside it are at their beginning. */
+static void walk_along(walk *w, int dim, int64_t n) {
+    w->at += n * w->strides[dim];
+    w->index[dim] += n;
+    for (int i = dim; w->index[i] == w->sizes[i]; i++) {
         w->at -= w->sizes[i] * w->strides[i];
         w->index[i] = 0;
         if (i + 1 == w->ndim) return;
@@ -110,6 +110,8 @@ static void walk_step(walk *w, int64_t n) {
         w->at += w->strides[i + 1];
     }
 }
+
+static void walk_step(walk *w, int64_t n) { walk_along(w, 0, n); }
 
 static int64_t walk_row(const walk *w) { return w->sizes[0] - w->index[0]; }
 
@@ -119,20 +121,13 @@ static bool walk_is_straight(const walk *w) { return w->strides[0] == w->element
 
 #define COPY_RUN(T) \
     for (int64_t i = 0; i < n; i++) memcpy(to + i * to_stride, from + i * from_stride, sizeof(T))
-#define FILL_RUN(T)                                                                             \
-    do {                                                                                        \
-        T value;                                                                                \
-        memcpy(&value, from, sizeof value);                                                     \
-        for (int64_t i = 0; i < n; i++) memcpy(to + i * (int64_t)sizeof(T), &value, sizeof(T)); \
-    } while (0)
-
+/* One element over and over: laid out in 16 bytes, then those. */
 static void fill_run(char *to, const char *from, int64_t element, int64_t n) {
-    switch (element) {
-    case 1: memset(to, *from, (size_t)n); break;
-    case 2: FILL_RUN(uint16_t); break;
-    case 4: FILL_RUN(uint32_t); break;
-    default: FILL_RUN(uint64_t);
-    }
+    char pattern[16];
+    int64_t bytes = n * element;
+    for (int64_t i = 0; i < 16; i += element) memcpy(pattern + i, from, (size_t)element);
+    for (; bytes >= 16; bytes -= 16, to += 16) memcpy(to, pattern, 16);
+    memcpy(to, pattern, (size_t)bytes);
 }
 
 static void copy_run(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t element,
@@ -153,12 +148,36 @@ static void copy_run(char *to, int64_t to_stride, const char *from, int64_t from
     }
 }
 
+/* Rows so short that a call for each would cost more than they. */
+#define COPY_SHORT_ROWS(T)                                    \
+    for (int64_t k = 0; k < rows; k++, from += w->strides[1]) \
+        for (int64_t i = 0; i < row; i++, to += sizeof(T)) memcpy(to, from + i * w->strides[0], sizeof(T))
+
+static void gather_short_rows(const walk *w, char *to, int64_t rows) {
+    const char *from = w->at;
+    const int64_t row = w->sizes[0];
+    switch (w->element) {
+    case 1: COPY_SHORT_ROWS(uint8_t); break;
+    case 2: COPY_SHORT_ROWS(uint16_t); break;
+    case 4: COPY_SHORT_ROWS(uint32_t); break;
+    default: COPY_SHORT_ROWS(uint64_t);
+    }
+}
+
 static void gather(walk *w, char *to, int64_t n) {
     while (n > 0) {
-        const int64_t row = walk_row(w), run = n < row ? n : row;
-        copy_run(to, w->element, w->at, w->strides[0], w->element, run);
+        const int64_t row = walk_row(w);
+        int64_t run = n < row ? n : row;
+        if (w->ndim > 1 && row < SHORT_ROW && run == w->sizes[0]) {
+            const int64_t left = w->sizes[1] - w->index[1], rows = n / row < left ? n / row : left;
+            gather_short_rows(w, to, rows);
+            walk_along(w, 1, rows);
+            run *= rows;
+        } else {
+            copy_run(to, w->element, w->at, w->strides[0], w->element, run);
+            walk_step(w, run);
+        }
         to += run * w->element;
-        walk_step(w, run);
         n -= run;
     }
 }
@@ -173,12 +192,24 @@ static void scatter(walk *w, const char *from, int64_t n) {
     }
 }
 
-/* ---- operands ---- */
+/* ---- streams ---- */
+
+/* How a stream comes by contiguous elements of the loop's type. */
+typedef enum way {
+    DIRECT,   /* they lie so in the tensor, at least a long row of them */
+    REPEATED, /* a short pattern over and over (a number, a bias): in the tile once for all */
+    HELD,     /* one element for a long row: in the tile once a row */
+    GATHERED  /* through the tile */
+} way;
 
 typedef struct stream {
     walk w;
-    sh_dtype stored, common, as;
-    int64_t period, filled, phase; /* a pattern that repeats: `filled` elements of it stand in the tile */
+    sh_dtype stored, common, as; /* in the tensor, rounded to, in the tile */
+    way way;
+    bool converts;
+    int64_t size; /* bytes of an element in the tile */
+    int64_t period, filled,
+        phase; /* REPEATED: of how many elements, how many stand in the tile, where we are */
     char *tile, *spare;
 } stream;
 
@@ -188,102 +219,124 @@ typedef struct bench {
     _Alignas(64) char spare[2][TILE_BYTES];
 } bench;
 
-static bool needs_no_tile(const stream *s) {
-    return s->stored == s->as && s->stored == s->common && walk_is_straight(&s->w) &&
-           (s->w.ndim == 1 || s->w.sizes[0] >= LONG_ROW);
+/* The elements after which a walk repeats itself; 0 if it doesn't, or not within a tile. */
+static int64_t period_of(const walk *w) {
+    if (w->strides[w->ndim - 1] != 0) return 0;
+    int64_t period = 1;
+    for (int i = 0; i + 1 < w->ndim && period <= SH_TILE; i++) period *= w->sizes[i];
+    return period <= SH_TILE ? period : 0;
 }
 
-static void *converted(const stream *s, const void *raw, int64_t n) {
-    if (s->stored != s->common && s->common != s->as) {
-        sh__convert(s->common, s->spare + TILE_BYTES, s->stored, raw, n);
-        sh__convert(s->as, s->tile, s->common, s->spare + TILE_BYTES, n);
-    } else {
+static way choose_way(stream *s) {
+    const bool is_long = s->w.ndim == 1 || s->w.sizes[0] >= LONG_ROW;
+    if (!s->converts && walk_is_straight(&s->w) && is_long) return DIRECT;
+    s->period = period_of(&s->w);
+    if (s->period) return REPEATED;
+    return s->w.strides[0] == 0 && is_long ? HELD : GATHERED;
+}
+
+static void stream_set(stream *s, const sh_tensor *t, const order *o, sh_dtype common, sh_dtype as) {
+    walk_open(&s->w, t, o);
+    s->stored = (sh_dtype)t->dtype;
+    s->common = common;
+    s->as = as;
+    s->converts = s->stored != as || s->stored != common;
+    s->size = (int64_t)sh_dtype_size(as);
+}
+
+/* ---- operands ---- */
+
+static void convert_to_tile(stream *s, const void *raw, int64_t n) {
+    if (s->stored == s->common || s->common == s->as) {
         sh__convert(s->as, s->tile, s->stored, raw, n);
-    }
-    return s->tile;
-}
-
-/* The next n elements, as the loop reads them, in the tile; n is at most SH_TILE. */
-static void *to_tile(stream *s, int64_t n) {
-    const bool converts = s->stored != s->as || s->stored != s->common;
-    if (converts && walk_is_straight(&s->w) && walk_row(&s->w) >= n) {
-        const char *at = s->w.at;
-        walk_step(&s->w, n);
-        return converted(s, at, n);
-    }
-    char *raw = converts ? s->spare : s->tile;
-    gather(&s->w, raw, n);
-    return converts ? converted(s, raw, n) : raw;
-}
-
-static void stream_open(stream *s, const sh_operand *operand, const order *o, int64_t begin, int64_t total) {
-    walk *w = &s->w;
-    walk_open(w, operand->t, o);
-    s->stored = (sh_dtype)operand->t->dtype;
-    s->common = operand->common;
-    s->as = operand->as;
-    int64_t period = w->strides[w->ndim - 1] == 0 ? 1 : 0;
-    for (int i = 0; i + 1 < w->ndim && period && period <= SH_TILE; i++) period *= w->sizes[i];
-    s->period = period <= SH_TILE ? period : 0;
-    if (!s->period) {
-        walk_seek(w, begin);
         return;
     }
-    s->filled = SH_TILE / period * period;
-    if (s->filled > total) s->filled = total;
-    to_tile(s, s->filled);
-    s->phase = begin % period;
+    sh__convert(s->common, s->spare + TILE_BYTES, s->stored, raw, n);
+    sh__convert(s->as, s->tile, s->common, s->spare + TILE_BYTES, n);
+}
+
+/* The next n elements into the tile; n is at most SH_TILE. */
+static void fill_tile(stream *s, int64_t n) {
+    if (!s->converts) {
+        gather(&s->w, s->tile, n);
+        return;
+    }
+    if (walk_is_straight(&s->w) && walk_row(&s->w) >= n) {
+        convert_to_tile(s, s->w.at, n);
+        walk_step(&s->w, n);
+        return;
+    }
+    gather(&s->w, s->spare, n);
+    convert_to_tile(s, s->spare, n);
+}
+
+/* The element at hand over and over, as long as its row or the tile. */
+static void hold(stream *s) {
+    const int64_t row = walk_row(&s->w);
+    if (s->converts) convert_to_tile(s, s->w.at, 1);
+    fill_run(s->tile, s->converts ? s->tile : s->w.at, s->size, row < SH_TILE ? row : SH_TILE);
+}
+
+static void stream_open(stream *s, const sh_operand *operand, const order *o, int64_t begin) {
+    stream_set(s, operand->t, o, operand->common, operand->as);
+    s->way = choose_way(s);
+    if (s->way == REPEATED) {
+        const int64_t most = SH_TILE / s->period * s->period, total = o->shape->numel;
+        s->filled = most < total ? most : total;
+        s->phase = begin % s->period;
+        fill_tile(s, s->filled);
+        return;
+    }
+    walk_seek(&s->w, begin);
+    if (s->way == HELD) hold(s);
 }
 
 /* How many elements can be had at once. */
 static int64_t stream_reach(const stream *s) {
-    if (s->period) return s->filled - s->phase;
-    if (!needs_no_tile(s)) return SH_TILE;
-    return walk_row(&s->w);
+    switch (s->way) {
+    case DIRECT: return walk_row(&s->w);
+    case REPEATED: return s->filled - s->phase;
+    case HELD: return walk_row(&s->w) < SH_TILE ? walk_row(&s->w) : SH_TILE;
+    default: return SH_TILE;
+    }
 }
 
+/* The next n elements; stream_leave goes on. */
 static const void *stream_take(stream *s, int64_t n) {
-    if (s->period) {
-        const char *at = s->tile + s->phase * (int64_t)sh_dtype_size(s->as);
-        if (s->period > 1) s->phase = (s->phase + n) % s->period;
-        return at;
+    switch (s->way) {
+    case DIRECT: return s->w.at;
+    case REPEATED: return s->tile + s->phase * s->size;
+    case HELD: return s->tile;
+    default: fill_tile(s, n); return s->tile;
     }
-    if (!needs_no_tile(s)) return to_tile(s, n);
-    const char *at = s->w.at;
-    walk_step(&s->w, n);
-    return at;
 }
 
-/* ---- the result ---- */
-
-/* A stream the other way round: `stored` in the tensor, `as` what the loop writes. */
-static int64_t sink_reach(const stream *s) { return needs_no_tile(s) ? walk_row(&s->w) : SH_TILE; }
-
-static void *sink_place(const stream *s) { return needs_no_tile(s) ? s->w.at : s->tile; }
-
-static void sink_put(stream *s, int64_t n) {
-    if (needs_no_tile(s)) {
-        walk_step(&s->w, n);
-        return;
-    }
-    const char *made = s->tile;
-    if (s->stored != s->as && walk_is_straight(&s->w) && walk_row(&s->w) >= n) {
-        sh__convert(s->stored, s->w.at, s->as, made, n);
-        walk_step(&s->w, n);
-        return;
-    }
-    if (s->stored != s->as) {
-        sh__convert(s->stored, s->spare, s->as, made, n);
-        made = s->spare;
-    }
-    scatter(&s->w, made, n);
+static void stream_leave(stream *s, int64_t n) {
+    if (s->way == REPEATED && s->period > 1) s->phase = (s->phase + n) % s->period;
+    if (s->way == DIRECT || s->way == HELD) walk_step(&s->w, n);
+    if (s->way == HELD && s->w.index[0] == 0) hold(s);
 }
+
+/* ---- the result: a stream the other way round ---- */
 
 static void sink_open(stream *s, const sh_map *m, const order *o, int64_t begin) {
-    walk_open(&s->w, m->to, o);
-    s->stored = s->common = (sh_dtype)m->to->dtype;
-    s->as = m->made;
+    stream_set(s, m->to, o, (sh_dtype)m->to->dtype, m->made);
+    const bool is_long = s->w.ndim == 1 || s->w.sizes[0] >= LONG_ROW;
+    s->way = !s->converts && walk_is_straight(&s->w) && is_long ? DIRECT : GATHERED;
     walk_seek(&s->w, begin);
+}
+
+static int64_t sink_reach(const stream *s) { return s->way == DIRECT ? walk_row(&s->w) : SH_TILE; }
+
+static void *sink_place(const stream *s) { return s->way == DIRECT ? s->w.at : s->tile; }
+
+static void sink_put(stream *s, int64_t n) {
+    const bool straight = walk_is_straight(&s->w) && walk_row(&s->w) >= n;
+    if (s->converts) sh__convert(s->stored, straight ? s->w.at : s->spare, s->as, s->tile, n);
+    if (s->way == DIRECT || (s->converts && straight))
+        walk_step(&s->w, n);
+    else
+        scatter(&s->w, s->converts ? s->spare : s->tile, n);
 }
 
 /* ---- the map ---- */
@@ -296,7 +349,7 @@ static void open_all(const sh_map *m, const order *o, int64_t begin, bench *memo
     for (int k = 0; k < m->n; k++) {
         from[k].tile = memory->tiles[k];
         from[k].spare = memory->spare[0];
-        stream_open(&from[k], &m->from[k], o, begin, o->shape->numel);
+        stream_open(&from[k], &m->from[k], o, begin);
     }
 }
 
@@ -320,6 +373,7 @@ static void map_tiles(const sh_map *m, const order *o, int64_t begin, int64_t en
         for (int k = 0; k < m->n; k++) at[k] = stream_take(&from[k], n);
         m->loop(m->to ? sink_place(&to) : NULL, at[0], at[1], at[2], n, m->parameters);
         if (m->to) sink_put(&to, n);
+        for (int k = 0; k < m->n; k++) stream_leave(&from[k], n);
     }
 }
 

@@ -20,24 +20,24 @@ static int64_t product(const int64_t *sizes, int from, int to) {
 }
 
 /* Consecutive 64-bit indices, as nearly all are, are read without a question. */
-#define PICK(type)                                                                           \
-    if (straight)                                                                            \
-        for (int64_t i = 0; i < n; i++) ((type *)to)[i] = ((const type *)from)[straight[i]]; \
-    else                                                                                     \
-        for (int64_t i = 0; i < n; i++) ((type *)to)[i] = ((const type *)from)[sh_index_at(index, i)];
+#define PICK(bytes)                                                                  \
+    if (straight)                                                                    \
+        for (int64_t i = 0; i < n; i++)                                              \
+            memcpy(to + i * (bytes), from + straight[i] * (bytes), (size_t)(bytes)); \
+    else                                                                             \
+        for (int64_t i = 0; i < n; i++)                                              \
+            memcpy(to + i * (bytes), from + sh_index_at(index, i) * (bytes), (size_t)(bytes));
 
-/* Row by row of `bytes` each, for one index before dim. */
+/* Row by row, for one index before dim. Copies of known length are moves and not calls. */
 static void pick_rows(char *to, const char *from, const sh_tensor *index, int64_t n, int64_t bytes) {
     const bool packed = index->dtype == SH_I64 && (index->flags & SH_TENSOR_CONTIGUOUS);
     const int64_t *straight = packed ? (const int64_t *)index->data : NULL;
     switch (bytes) {
-    case 1: PICK(uint8_t) return;
-    case 2: PICK(uint16_t) return;
-    case 4: PICK(uint32_t) return;
-    case 8: PICK(uint64_t) return;
-    default:
-        for (int64_t i = 0; i < n; i++)
-            memcpy(to + i * bytes, from + sh_index_at(index, i) * bytes, (size_t)bytes);
+    case 1: PICK(1) return;
+    case 2: PICK(2) return;
+    case 4: PICK(4) return;
+    case 8: PICK(8) return;
+    default: PICK(bytes)
     }
 }
 

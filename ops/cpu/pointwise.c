@@ -89,9 +89,8 @@ FEW_F32(div, /)
 
 /* ---- arithmetic ---- */
 
-static sh_status vector_binary(sh_tensor *r, sh_tensor *a, sh_tensor *b, sh_vmath_binary id) {
+static sh_status vector_binary(sh_tensor *r, sh_tensor *a, sh_tensor *b, sh_vector_loop l) {
     const sh_dtype as = sh__computing((sh_dtype)r->dtype);
-    const sh_vector_loop l = sh_vector_binary[id];
     return sh__map2(r, a, b, (sh_dtype)r->dtype, as, as == SH_F64 ? l.f64 : l.f32, NULL);
 }
 
@@ -149,32 +148,57 @@ static sh_status check_divisor(const char *op, const sh_tensor *divisor, sh_dtyp
                  : SH_OK;
 }
 
+/* In floats the quotient and the remainder come from C's fmod, which has the sign of self. */
+#define BY_FMOD(name, id, T, s, S)                                                                        \
+    static void name##_##s(void *to, const void *first, const void *second, const void *third, int64_t n, \
+                           const void *p) {                                                               \
+        (void)third;                                                                                      \
+        T rest[SH_TILE];                                                                                  \
+        for (int64_t i = 0, part; i < n; i += part) {                                                     \
+            part = n - i < SH_TILE ? n - i : SH_TILE;                                                     \
+            const T *x = (const T *)first + i, *y = (const T *)second + i;                                \
+            sh_vmath_fmod_##s(x, y, rest, (size_t)part);                                                  \
+            sh__loops()->loop[id][S]((T *)to + i, x, y, rest, part, p);                                   \
+        }                                                                                                 \
+    }
+BY_FMOD(floor_quotient, SH_LOOP_floor_quotient, float, f32, SH_F32)
+BY_FMOD(floor_quotient, SH_LOOP_floor_quotient, double, f64, SH_F64)
+BY_FMOD(floor_rest, SH_LOOP_floor_rest, float, f32, SH_F32)
+BY_FMOD(floor_rest, SH_LOOP_floor_rest, double, f64, SH_F64)
+
 static sh_status division(const char *op, sh_tensor *r, sh_tensor *self, sh_tensor *other, sh_loop_id id) {
     SH_TRY(r->numel ? check_divisor(op, other, (sh_dtype)r->dtype) : SH_OK);
     return sh__map_binary(r, self, other, id, NULL);
 }
 
+static sh_status floor_divide(const char *op, sh_tensor *r, sh_tensor *self, sh_tensor *other) {
+    if (!sh__is_float((sh_dtype)r->dtype)) return division(op, r, self, other, SH_LOOP_div_floor);
+    return vector_binary(r, self, other, (sh_vector_loop){floor_quotient_f32, floor_quotient_f64});
+}
+
 sh_status sh_cpu_div(sh_tensor *r, sh_tensor *self, sh_tensor *other, const char *rounding_mode) {
-    if (rounding_mode)
-        return division("div", r, self, other, *rounding_mode == 't' ? SH_LOOP_div_trunc : SH_LOOP_div_floor);
+    if (rounding_mode && *rounding_mode == 'f') return floor_divide("div", r, self, other);
+    if (rounding_mode) return division("div", r, self, other, SH_LOOP_div_trunc);
     return SH_LIKELY(is_few_f32(r, self, other)) ? few_div(r, self, other) : any_div(r, self, other);
 }
 
 sh_status sh_cpu_floor_divide(sh_tensor *r, sh_tensor *self, sh_tensor *other) {
-    return division("floor_divide", r, self, other, SH_LOOP_div_floor);
+    return floor_divide("floor_divide", r, self, other);
 }
 
 sh_status sh_cpu_remainder(sh_tensor *r, sh_tensor *self, sh_tensor *other) {
-    return division("remainder", r, self, other, SH_LOOP_remainder);
+    if (!sh__is_float((sh_dtype)r->dtype)) return division("remainder", r, self, other, SH_LOOP_remainder);
+    return vector_binary(r, self, other, (sh_vector_loop){floor_rest_f32, floor_rest_f64});
 }
 
 sh_status sh_cpu_fmod(sh_tensor *r, sh_tensor *self, sh_tensor *other) {
-    if (sh__is_float((sh_dtype)r->dtype)) return vector_binary(r, self, other, SH_VMATH_fmod);
+    if (sh__is_float((sh_dtype)r->dtype))
+        return vector_binary(r, self, other, sh_vector_binary[SH_VMATH_fmod]);
     return division("fmod", r, self, other, SH_LOOP_rest);
 }
 
 sh_status sh_cpu_atan2(sh_tensor *r, sh_tensor *self, sh_tensor *other) {
-    return vector_binary(r, self, other, SH_VMATH_atan2);
+    return vector_binary(r, self, other, sh_vector_binary[SH_VMATH_atan2]);
 }
 
 sh_status sh_cpu_maximum(sh_tensor *r, sh_tensor *self, sh_tensor *other) {
@@ -206,7 +230,7 @@ sh_status sh_cpu_pow(sh_tensor *r, sh_tensor *self, sh_tensor *exponent) {
         const sh_status status = power_of_float(r, self, sh_item(exponent));
         if (status != SH_PASS) return status;
     }
-    return vector_binary(r, self, exponent, SH_VMATH_pow);
+    return vector_binary(r, self, exponent, sh_vector_binary[SH_VMATH_pow]);
 }
 
 /* ---- comparison and logic ---- */
@@ -288,12 +312,15 @@ static sh_scalar no_bound(sh_dtype as, bool upper) {
     return sh_value_int(upper ? highest[as] : -highest[as] - 1);
 }
 
+/* A bound that is NaN makes every element NaN. */
 sh_status sh_cpu_clamp(sh_tensor *r, sh_tensor *self, sh_scalar min, sh_scalar max) {
     const sh_dtype as = sh__computing((sh_dtype)r->dtype);
+    const bool none = isnan(sh_value_as_double(min)) || isnan(sh_value_as_double(max));
     sh_parameters p;
+    if (none) min = max = sh_value_float(NAN);
     sh__set_parameter(&p, as, 0, min.tag == SH_TAG_NONE ? no_bound(as, false) : min);
     sh__set_parameter(&p, as, 1, max.tag == SH_TAG_NONE ? no_bound(as, true) : max);
-    return sh__map_unary(r, self, SH_LOOP_clamp, &p);
+    return sh__map_unary(r, self, none ? SH_LOOP_shifted : SH_LOOP_clamp, &p);
 }
 
 sh_status sh_cpu_clamp_Tensor(sh_tensor *r, sh_tensor *self, sh_tensor *min, sh_tensor *max) {

@@ -1,4 +1,4 @@
-/* pointwise_unary.c - elementwise kernels of one operand of the cpu backend: unary ops, activations, copy.
+/* pointwise_unary.c - elementwise kernels of one operand of the cpu backend: unary ops and activations.
  *
  * Floats are the vector math's work; integers have loops of their own where an op keeps them. */
 #include <math.h>
@@ -134,39 +134,4 @@ sh_status sh_cpu_softplus(sh_tensor *r, sh_tensor *self, sh_scalar beta, sh_scal
 
 sh_status sh_cpu_gelu(sh_tensor *r, sh_tensor *self, const char *approximate) {
     return vector(r, self, strcmp(approximate, "tanh") == 0 ? SH_VMATH_gelu_tanh : SH_VMATH_gelu);
-}
-
-/* ---- copying ---- */
-
-#define MOVE(bytes)                                                                                         \
-    static void move_##bytes(void *to, const void *first, const void *second, const void *third, int64_t n, \
-                             const void *parameters) {                                                      \
-        (void)second, (void)third, (void)parameters;                                                        \
-        if (to != first) memcpy(to, first, (size_t)n *bytes);                                               \
-    }
-MOVE(1)
-MOVE(2)
-MOVE(4)
-MOVE(8)
-
-static void convert_whole(sh_tensor *r, const sh_tensor *src) {
-    if (r->data != src->data)
-        sh__convert((sh_dtype)r->dtype, r->data, (sh_dtype)src->dtype, src->data, r->numel);
-}
-
-sh_status sh_cpu_copy(sh_tensor *r, sh_tensor *self, sh_tensor *src, bool non_blocking) {
-    (void)self, (void)non_blocking;
-    static sh_loop *const moves[] = {[1] = move_1, [2] = move_2, [4] = move_4, [8] = move_8};
-    const bool whole = (r->flags & src->flags & SH_TENSOR_CONTIGUOUS) && r->numel == src->numel;
-    if (whole && sh__threads(r->numel) == 1) {
-        convert_whole(r, src);
-        return SH_OK;
-    }
-    const sh_map map = {.loop = moves[r->element],
-                        .to = r,
-                        .made = (sh_dtype)r->dtype,
-                        .n = 1,
-                        .from = {{src, (sh_dtype)src->dtype, (sh_dtype)r->dtype}}};
-    sh__map(&map);
-    return SH_OK;
 }

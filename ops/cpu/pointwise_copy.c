@@ -1,0 +1,114 @@
+/* pointwise_copy.c - copying and converting between any two layouts.
+ *
+ * Where source and target are row-major it is one array after the other; where the source's rows are the
+ * target's columns, square blocks that stay in the first cache; else the engine's tiles (iter.h). */
+#include <string.h>
+
+#include "ops/cpu/pointwise_maps.h"
+#include "ops/kernels.h"
+
+#define MOVE(bytes)                                                                                         \
+    static void move_##bytes(void *to, const void *first, const void *second, const void *third, int64_t n, \
+                             const void *parameters) {                                                      \
+        (void)second, (void)third, (void)parameters;                                                        \
+        if (to != first) memcpy(to, first, (size_t)n *bytes);                                               \
+    }
+MOVE(1)
+MOVE(2)
+MOVE(4)
+MOVE(8)
+
+/* ---- rows that become columns ---- */
+
+enum { BLOCK = 16 };
+
+/* The target's innermost dimension is `row`, the source's is `column`; strides in bytes, of the source as it
+ * broadcasts to the target. */
+typedef struct crossing {
+    int ndim, row, column;
+    int64_t sizes[SH_MAX_DIMS], to[SH_MAX_DIMS], from[SH_MAX_DIMS], element, bands;
+} crossing;
+
+static bool find_crossing(crossing *c, const sh_tensor *r, const sh_tensor *src) {
+    *c = (crossing){.ndim = r->ndim, .row = -1, .column = -1, .element = r->element};
+    for (int i = 0; i < c->ndim; i++) {
+        const int dim = i - (r->ndim - src->ndim);
+        c->sizes[i] = r->sizes[i];
+        c->to[i] = r->strides[i] * c->element;
+        c->from[i] = dim < 0 || src->sizes[dim] == 1 ? 0 : src->strides[dim] * c->element;
+        if (c->sizes[i] < BLOCK / 2) continue;
+        if (c->to[i] == c->element) c->row = i;
+        if (c->from[i] == c->element) c->column = i;
+    }
+    if (c->row < 0 || c->column < 0 || c->row == c->column || r->dtype != src->dtype) return false;
+    c->bands = (c->sizes[c->column] + BLOCK - 1) / BLOCK;
+    return true;
+}
+
+#define CROSS(T)                                                                                         \
+    for (int64_t j = 0; j < height; j++)                                                                 \
+        for (int64_t i = 0; i < width; i++)                                                              \
+    memcpy(to + j * to_stride + i * (int64_t)sizeof(T), from + i * from_stride + j * (int64_t)sizeof(T), \
+           sizeof(T))
+
+static void cross_block(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t element,
+                        int64_t width, int64_t height) {
+    switch (element) {
+    case 1: CROSS(uint8_t); break;
+    case 2: CROSS(uint16_t); break;
+    case 4: CROSS(uint32_t); break;
+    default: CROSS(uint64_t);
+    }
+}
+
+/* A band of up to BLOCK target rows; bands are counted over the other dimensions, then down the column. */
+static void cross_band(const crossing *c, char *to, const char *from, int64_t band) {
+    const int64_t first = band % c->bands * BLOCK, left = c->sizes[c->column] - first,
+                  width = c->sizes[c->row];
+    int64_t rest = band / c->bands;
+    to += first * c->to[c->column];
+    from += first * c->element;
+    for (int d = c->ndim; d-- > 0;) {
+        if (d == c->row || d == c->column) continue;
+        to += rest % c->sizes[d] * c->to[d];
+        from += rest % c->sizes[d] * c->from[d];
+        rest /= c->sizes[d];
+    }
+    for (int64_t i = 0; i < width; i += BLOCK)
+        cross_block(to + i * c->element, c->to[c->column], from + i * c->from[c->row], c->from[c->row],
+                    c->element, width - i < BLOCK ? width - i : BLOCK, left < BLOCK ? left : BLOCK);
+}
+
+static void cross(const crossing *c, sh_tensor *r, const sh_tensor *src) {
+    int64_t bands = c->bands;
+    for (int d = 0; d < c->ndim; d++)
+        if (d != c->row && d != c->column) bands *= c->sizes[d];
+    const int threads = sh__threads(r->numel);
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+    for (int64_t band = 0; band < bands; band++) cross_band(c, r->data, src->data, band);
+}
+
+/* ---- the kernel ---- */
+
+sh_status sh_cpu_copy(sh_tensor *r, sh_tensor *self, sh_tensor *src, bool non_blocking) {
+    (void)self, (void)non_blocking;
+    static sh_loop *const moves[] = {[1] = move_1, [2] = move_2, [4] = move_4, [8] = move_8};
+    crossing c;
+    if (r->numel == 0 || r == src) return SH_OK;
+    if ((r->flags & src->flags & SH_TENSOR_CONTIGUOUS) && r->numel == src->numel &&
+        sh__threads(r->numel) == 1) {
+        sh__convert((sh_dtype)r->dtype, r->data, (sh_dtype)src->dtype, src->data, r->numel);
+        return SH_OK;
+    }
+    if (find_crossing(&c, r, src)) {
+        cross(&c, r, src);
+        return SH_OK;
+    }
+    const sh_map map = {.loop = moves[r->element],
+                        .to = r,
+                        .made = (sh_dtype)r->dtype,
+                        .n = 1,
+                        .from = {{src, (sh_dtype)src->dtype, (sh_dtype)r->dtype}}};
+    sh__map(&map);
+    return SH_OK;
+}
