@@ -48,6 +48,9 @@ sh_status sh_file_read(const char *path, void **bytes, size_t *size) {
 sh_status sh_file_begin(sh_file_out *out, const char *path) {
     *out = (sh_file_out){NULL, NULL, -1};
     if (!path) return sh_fail(SH_ERROR_NULL, "the path is NULL");
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return sh_fail(SH_ERROR_FILE, "can't write %s: it is no regular file", path);
     const size_t n = strlen(path);
     out->path = sh__strdup(path);
     out->temporary = out->path ? sh__alloc(n + 8) : NULL;
