@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/compare.h"
 #include "dispatch/scope.h"
+#include "ops/compare.h"
 #include "ops/ops.h"
 #include "tests/against_ref.h"
 
