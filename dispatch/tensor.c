@@ -318,7 +318,9 @@ sh_tensor *sh_from_data(void *data, sh_dtype dtype, sh_ints sizes, sh_ints strid
         sh_fail(SH_ERROR_SHAPE, "sh_from_data: %zu strides for %zu sizes", strides.n, sizes.n);
         return NULL;
     }
-    sh_storage *storage = sh__calloc(1, sizeof *storage);
+    size_t capacity;
+    sh_storage *storage = sh__block_alloc(sizeof *storage, &capacity); /* aligned as the type asks */
+    if (storage) memset(storage, 0, sizeof *storage);
     sh_tensor *t = storage ? sh__record_alloc() : NULL;
     if (!t) {
         sh__free(storage);
