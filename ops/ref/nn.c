@@ -279,14 +279,20 @@ sh_status sh_ref_layer_norm(sh_tensor *r, sh_tensor *input, sh_ints normalized_s
 
 /* ---- embedding and padding ---- */
 
+static int64_t index_at(const sh_tensor *indices, const int64_t *at) {
+    return sh_load_i64((sh_dtype)indices->dtype, sh_element(indices, at, indices->ndim));
+}
+
 sh_status sh_ref_embedding(sh_tensor *r, sh_tensor *weight, sh_tensor *indices, int64_t padding_idx) {
     (void)padding_idx;
-    SH_EACH_ELEMENT(r, i) {
-        int64_t from[2] = {sh_load_i64((sh_dtype)indices->dtype, sh_element(indices, i, indices->ndim)),
-                           i[r->ndim - 1]};
-        if (from[0] < 0 || from[0] >= weight->sizes[0])
+    SH_EACH_ELEMENT(indices, i) {
+        const int64_t row = index_at(indices, i);
+        if (row < 0 || row >= weight->sizes[0])
             return sh_fail(SH_ERROR_INDEX, "embedding: index %lld in indices, expected 0 to %lld",
-                           (long long)from[0], (long long)weight->sizes[0] - 1);
+                           (long long)row, (long long)weight->sizes[0] - 1);
+    }
+    SH_EACH_ELEMENT(r, i) {
+        const int64_t from[2] = {index_at(indices, i), i[r->ndim - 1]};
         memcpy(sh_element(r, i, r->ndim), sh_element(weight, from, 2), r->element);
     }
     return SH_OK;
