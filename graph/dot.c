@@ -31,7 +31,13 @@ static void put_escaped(sh_text *out, const char *text) {
 
 static void put_spec(sh_text *out, const sh_spec *spec) {
     sh__text_put(out, "|%s[", sh_dtype_name(spec->dtype));
-    for (int i = 0; i < spec->ndim; i++) sh__text_put(out, i ? ",\\ %" PRId64 : "%" PRId64, spec->sizes[i]);
+    for (int i = 0; i < spec->ndim; i++) {
+        sh__text_put(out, i ? ",\\ " : "");
+        if (spec->sizes[i] < 0)
+            sh__text_put(out, "?");
+        else
+            sh__text_put(out, "%" PRId64, spec->sizes[i]);
+    }
     sh__text_put(out, "]");
 }
 

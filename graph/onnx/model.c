@@ -47,7 +47,7 @@ static sh_status read_initializers(sh_onnx_reader *r, const Onnx__GraphProto *gr
         snprintf(what, sizeof what, "%.140s: initializer %.140s", r->file, sh__onnx_text(proto->name));
         sh_status status = SH_OK;
         SH_SCOPE {
-            sh_tensor *t = sh__onnx_tensor(proto, what);
+            sh_tensor *t = sh__onnx_tensor(proto, r->budget, what);
             drop_raw(proto, allocator);
             status = t ? sh__onnx_define(r, sh__onnx_text(proto->name), NULL, t) : sh_error()->code;
         }
@@ -243,7 +243,7 @@ static ProtobufCMessage *unpack(const ProtobufCMessageDescriptor *type, const vo
 }
 
 static sh_graph *read_bytes(const void *data, size_t size, void *owned, const char *name) {
-    sh_budget budget = sh__budget_for(size);
+    sh_budget budget = sh__budget_for(size, name);
     ProtobufCAllocator allocator = sh__budget_allocator(&budget);
     Onnx__ModelProto *model =
         (Onnx__ModelProto *)unpack(&onnx__model_proto__descriptor, data, size, owned, &allocator, name);
@@ -255,12 +255,12 @@ static sh_graph *read_bytes(const void *data, size_t size, void *owned, const ch
 }
 
 static sh_tensor *read_tensor_bytes(const void *data, size_t size, void *owned, const char *name) {
-    sh_budget budget = sh__budget_for(size);
+    sh_budget budget = sh__budget_for(size, name);
     ProtobufCAllocator allocator = sh__budget_allocator(&budget);
     Onnx__TensorProto *proto =
         (Onnx__TensorProto *)unpack(&onnx__tensor_proto__descriptor, data, size, owned, &allocator, name);
     if (!proto) return NULL;
-    sh_tensor *t = sh__onnx_tensor(proto, name);
+    sh_tensor *t = sh__onnx_tensor(proto, &budget, name);
     onnx__tensor_proto__free_unpacked(proto, &allocator);
     return t;
 }

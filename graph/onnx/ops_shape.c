@@ -32,16 +32,21 @@ sh_status sh__onnx_identity(sh_onnx_reader *r) {
 
 /* ---- constants ---- */
 
-static sh_tensor *constant_tensor(sh_onnx_reader *r, const Onnx__AttributeProto *a) {
+static sh_tensor *copy_of(const sh_onnx_reader *r, const void *data, sh_dtype dtype, sh_ints sizes) {
+    const size_t n = sizes.n ? (size_t)*sizes.at : 1;
+    if (sh__budget_take(r->budget, n * sh_dtype_size(dtype)) < 0) return NULL;
+    return sh_tensor_copy_of(n ? data : "", dtype, sizes);
+}
+
+static sh_tensor *constant_tensor(const sh_onnx_reader *r, const Onnx__AttributeProto *a) {
     char what[300];
     switch (a->type) {
-    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT:
-        return sh_tensor_copy_of(&a->f, SH_F32, SH_SCALAR_SHAPE);
-    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT: return sh_tensor_copy_of(&a->i, SH_I64, SH_SCALAR_SHAPE);
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT: return copy_of(r, &a->f, SH_F32, SH_SCALAR_SHAPE);
+    case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT: return copy_of(r, &a->i, SH_I64, SH_SCALAR_SHAPE);
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS:
-        return sh_tensor_copy_of(a->floats, SH_F32, SH_SIZES((int64_t)a->n_floats));
+        return copy_of(r, a->floats, SH_F32, SH_SIZES((int64_t)a->n_floats));
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
-        return sh_tensor_copy_of(a->ints, SH_I64, SH_SIZES((int64_t)a->n_ints));
+        return copy_of(r, a->ints, SH_I64, SH_SIZES((int64_t)a->n_ints));
     default: break;
     }
     if (a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR || !a->t) {
@@ -49,8 +54,8 @@ static sh_tensor *constant_tensor(sh_onnx_reader *r, const Onnx__AttributeProto 
                       sh__onnx_text(a->name), (int)a->type);
         return NULL;
     }
-    snprintf(what, sizeof what, "%.100s: attribute value of node %.100s", r->file, r->node->output[0]);
-    return sh__onnx_tensor(a->t, what);
+    snprintf(what, sizeof what, "%.100s: attribute value of node %.100s", r->file, sh__onnx_node_name(r));
+    return sh__onnx_tensor(a->t, r->budget, what);
 }
 
 sh_status sh__onnx_constant_node(sh_onnx_reader *r) {

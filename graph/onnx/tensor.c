@@ -151,7 +151,7 @@ static sh_status copy_values(const Onnx__TensorProto *proto, sh_tensor *t, const
     return SH_OK;
 }
 
-sh_tensor *sh__onnx_tensor(const Onnx__TensorProto *proto, const char *what) {
+sh_tensor *sh__onnx_tensor(const Onnx__TensorProto *proto, sh_budget *budget, const char *what) {
     const sh_dtype dtype = sh__onnx_dtype(proto->data_type);
     int64_t numel = 0;
     if (!dtype) {
@@ -160,7 +160,8 @@ sh_tensor *sh__onnx_tensor(const Onnx__TensorProto *proto, const char *what) {
         return NULL;
     }
     if (check_place(proto, what) < 0 || read_shape(proto, dtype, what, &numel) < 0 ||
-        check_count(proto, dtype, numel, what) < 0)
+        check_count(proto, dtype, numel, what) < 0 ||
+        sh__budget_take(budget, (size_t)numel * sh_dtype_size(dtype)) < 0)
         return NULL;
     sh_tensor *t =
         sh_tensor_new(dtype, (sh_ints){proto->n_dims ? proto->dims : (const int64_t[]){0}, proto->n_dims});

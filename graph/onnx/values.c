@@ -37,9 +37,7 @@ static sh_onnx_value *add_value(sh_onnx_reader *r) {
 
 sh_status sh__onnx_define(sh_onnx_reader *r, const char *name, sh_node *node, sh_tensor *constant) {
     if (!*name) return sh_fail(SH_ERROR_FORMAT, "%s: a value has no name", r->file);
-    const size_t bytes =
-        constant ? (size_t)sh_tensor_numel(constant) * sh_dtype_size(sh_tensor_dtype(constant)) : 0;
-    SH_TRY(sh__budget_take(r->budget, strlen(name) + bytes + 160));
+    SH_TRY(sh__budget_take(r->budget, strlen(name) + 160));
     sh_symbol *symbol = sh__symbol(&r->names, name, strlen(name));
     if (!symbol) return SH_ERROR_MEMORY;
     if (symbol->count) return sh_fail(SH_ERROR_FORMAT, "%s: the value %.200s is made twice", r->file, name);

@@ -10,13 +10,15 @@ enum { MAX_DEPTH = 64, BUDGET_BASE = 40 << 20, BUDGET_FACTOR = 6 };
 
 /* ---- the budget ---- */
 
-sh_budget sh__budget_for(size_t size) { return (sh_budget){BUDGET_BASE + BUDGET_FACTOR * size, 0}; }
+sh_budget sh__budget_for(size_t size, const char *what) {
+    return (sh_budget){BUDGET_BASE + BUDGET_FACTOR * size, 0, what};
+}
 
 sh_status sh__budget_take(sh_budget *budget, size_t bytes) {
     if (bytes > budget->limit - budget->used)
         return sh_fail(SH_ERROR_FORMAT,
-                       "it would take more than %zu MiB of memory, out of proportion to the file's size",
-                       budget->limit >> 20);
+                       "%s: it would take more than %zu MiB of memory, out of proportion to its size",
+                       budget->what, budget->limit >> 20);
     budget->used += bytes;
     return SH_OK;
 }
