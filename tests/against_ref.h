@@ -25,6 +25,8 @@ sh_tensor *ar_tensor(sh_dtype dtype, sh_ints sizes);
 sh_tensor *ar_contiguous(sh_dtype dtype, sh_ints sizes);
 /* Fails the test where status, dtype, shape or a value differs. */
 void ar_check(ar_call call);
+/* Makes each allocation of `act` fail once: an error each time, and nothing leaked. */
+void ar_fail_each(const char *what, bool (*act)(void));
 /* Runs `check` in every level of vector instructions that this CPU has. */
 void ar_at_every_level(void (*check)(void));
 

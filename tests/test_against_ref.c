@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dispatch/memory.h"
+#include "dispatch/scope.h"
 #include "ops/cpu/vmath.h"
 #include "tests/golden.h"
 
@@ -119,6 +121,22 @@ void ar_check(ar_call call) {
     sh_clear_error();
     cr_assert(eq(int, status, plain), "%s: %s", text, message);
     if (status >= 0) compare(text, got[0].as.tensor, expected[0].as.tensor, call.terms);
+}
+
+void ar_fail_each(const char *what, bool (*act)(void)) {
+    bool hit = true;
+    for (size_t n = 1; hit; n++) {
+        const sh_memory_stats before = sh_memory_stats_get();
+        bool worked = false;
+        sh_memory_fail_after(n);
+        SH_SCOPE { worked = act(); }
+        hit = sh_memory_fail_after(0) >= n;
+        cr_assert(worked != (sh_error() != NULL), "%s: allocation %zu", what, n);
+        cr_assert(hit || worked, "%s: %s", what, sh_error() ? sh_error()->message : "");
+        sh_clear_error();
+        cr_assert(eq(i64, sh_memory_stats_get().live_tensors, before.live_tensors), "%s: %zu", what, n);
+        cr_assert(eq(i64, sh_memory_stats_get().live_bytes, before.live_bytes), "%s: %zu", what, n);
+    }
 }
 
 void ar_at_every_level(void (*check)(void)) {

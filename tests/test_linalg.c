@@ -78,6 +78,17 @@ static void check_products(void) {
 
 Test(linalg, products_on_cpu_equal_ref) { ar_at_every_level(check_products); }
 
+/* So large that threads share them. */
+Test(linalg, large_products_on_cpu_equal_ref) {
+    static const sh_dtype dtypes[] = {SH_F32, SH_F64, SH_BF16, SH_I32};
+    ar_begin();
+    for (size_t i = 0; i < 4; i++) SH_SCOPE {
+            sh_tensor *a = ar_contiguous(dtypes[i], SH_SIZES(210, 170)),
+                      *b = ar_contiguous(dtypes[i], SH_SIZES(170, 230));
+            ar_check((ar_call){"mm", {{NULL, sh_value_tensor(a)}, {NULL, sh_value_tensor(b)}}, 2, 170});
+        }
+}
+
 static double at(const sh_tensor *t, int64_t i, int64_t j) {
     return sh_tensor_at(t, (const int64_t[]){i, j});
 }
@@ -127,5 +138,30 @@ Test(linalg, linear_is_made_of_products_for_who_looks) {
         sh_tensor *y = under_a_dispatch_mode(x, w, b, &seen);
         cr_expect(eq(int, seen, 3)); /* transpose, matmul, add */
         cr_expect(sh_allclose(y, sh_linear(x, w, .bias = b)));
+    }
+}
+
+/* ---- memory ---- */
+
+static sh_tensor *square, *steps, *half;
+
+static bool multiply(void) { return sh_matmul(square, square) != NULL; }
+static bool multiply_itself(void) { return sh_addmm_(square, square, square, .alpha = 2) != NULL; }
+static bool multiply_steps(void) { return sh_matmul(steps, steps) != NULL; }
+static bool multiply_f64(void) { return sh_matmul(sh_to(steps, SH_F64), sh_to(steps, SH_F64)) != NULL; }
+static bool multiply_half(void) { return sh_matmul(half, half) != NULL; }
+static bool add_half(void) { return sh_addmm(half, half, half, .beta = 2) != NULL; }
+
+Test(linalg, each_allocation_may_fail) {
+    SH_SCOPE {
+        square = sh_rand(SH_SIZES(40, 40));
+        steps = sh_tensor_as_strided(sh_rand(SH_SIZES(80 * 80)), SH_SIZES(40, 40), SH_SIZES(160, 2), 0);
+        half = sh_to(square, SH_BF16);
+        ar_fail_each("matmul", multiply);
+        ar_fail_each("addmm_ of itself", multiply_itself);
+        ar_fail_each("matmul of a strided tensor", multiply_steps);
+        ar_fail_each("matmul of f64", multiply_f64);
+        ar_fail_each("matmul of bf16", multiply_half);
+        ar_fail_each("addmm of bf16", add_half);
     }
 }

@@ -185,6 +185,30 @@ Test(nn, pad_and_embedding_on_cpu_equal_ref) {
         }
 }
 
+/* ---- shared among threads ---- */
+
+static void check_large(const char *op, sh_ints x, sh_ints w, sh_value list) {
+    sh_tensor *input = ar_contiguous(SH_F32, x), *weight = w.n ? ar_contiguous(SH_F32, w) : NULL;
+    ar_call call = {op, {{NULL, sh_value_tensor(input)}}, 1, 2000};
+    if (weight) call.arguments[call.n++] = (sh_argument){"weight", sh_value_tensor(weight)};
+    if (list.tag != SH_TAG_NONE) call.arguments[call.n++] = (sh_argument){NULL, list};
+    if (op[0] == 'b') call.arguments[call.n++] = (sh_argument){"training", sh_value_flag(true)};
+    ar_check(call);
+}
+
+Test(nn, large_ones_on_cpu_equal_ref) {
+    const sh_ints none = {NULL, 0};
+    ar_begin();
+    SH_SCOPE {
+        check_large("conv2d", SH_SIZES(2, 24, 41, 43), SH_SIZES(40, 24, 3, 3), sh_none());
+        check_large("conv2d", SH_SIZES(1, 120, 50, 50), SH_SIZES(40, 120, 1, 1), sh_none());
+        check_large("max_pool2d", SH_SIZES(3, 20, 61, 63), none, sh_value_ints(SH_SIZES(3, 2)));
+        check_large("avg_pool2d", SH_SIZES(3, 20, 61, 63), none, sh_value_ints(SH_SIZES(2, 3)));
+        check_large("layer_norm", SH_SIZES(300, 700), none, sh_value_ints(SH_SIZES(700)));
+        check_large("batch_norm", SH_SIZES(3, 5, 80, 90), none, sh_none());
+    }
+}
+
 /* ---- promises ---- */
 
 static double at(const sh_tensor *t, int64_t i) { return sh_tensor_at(t, &i); }
@@ -231,5 +255,42 @@ Test(nn, dropout_returns_its_input_where_nothing_is_dropped) {
         sh_tensor *x = sh_ones(SH_SIZES(3));
         cr_expect(eq(ptr, sh_dropout(x, .training = false), x));
         cr_expect(eq(ptr, sh_dropout(x, .p = 0), x));
+    }
+}
+
+/* ---- memory ---- */
+
+static sh_tensor *image, *filter, *turned, *half_image, *half_filter;
+
+static bool convolve(void) { return sh_conv2d(image, turned, .padding = {1}) != NULL; }
+static bool convolve_half(void) { return sh_conv2d(half_image, half_filter) != NULL; }
+static bool pool_largest(void) { return sh_max_pool2d(half_image, SH_SIZES(2)) != NULL; }
+static bool pool_mean(void) { return sh_avg_pool2d(half_image, SH_SIZES(2)) != NULL; }
+static bool pool_adaptively(void) { return sh_adaptive_avg_pool2d(half_image, SH_SIZES(2)) != NULL; }
+static bool normalise_batch(void) { return sh_batch_norm(half_image, .training = true) != NULL; }
+static bool normalise_columns(void) {
+    return sh_batch_norm(sh_flatten(image, .start_dim = 1), .training = true) != NULL;
+}
+static bool normalise_layer(void) { return sh_layer_norm(half_image, SH_SIZES(9)) != NULL; }
+static bool pad_turned(void) { return sh_pad(turned, SH_SIZES(1, 1)) != NULL; }
+static bool drop_out(void) { return sh_dropout(image) != NULL; }
+
+Test(nn, each_allocation_may_fail) {
+    SH_SCOPE {
+        image = sh_rand(SH_SIZES(1, 4, 9, 9));
+        filter = sh_rand(SH_SIZES(4, 6, 3, 3));
+        turned = sh_transpose(filter, 0, 1);
+        half_image = sh_to(image, SH_BF16);
+        half_filter = sh_to(turned, SH_BF16);
+        ar_fail_each("conv2d", convolve);
+        ar_fail_each("conv2d of bf16", convolve_half);
+        ar_fail_each("max_pool2d", pool_largest);
+        ar_fail_each("avg_pool2d", pool_mean);
+        ar_fail_each("adaptive_avg_pool2d", pool_adaptively);
+        ar_fail_each("batch_norm", normalise_batch);
+        ar_fail_each("batch_norm of columns", normalise_columns);
+        ar_fail_each("layer_norm", normalise_layer);
+        ar_fail_each("pad", pad_turned);
+        ar_fail_each("dropout", drop_out);
     }
 }

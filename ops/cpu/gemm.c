@@ -1,13 +1,14 @@
 /* gemm.c - which code multiplies, and what it must be given.
  *
- * oneDNN's sgemm takes matrices with a unit stride in one of two dimensions, so transposed views go there as they are;
- * anything else is packed first. The tile wants rows of b with unit stride: others are packed block by block. */
+ * oneDNN takes matrices with a unit stride in one of two dimensions, so transposed views go there as they are; anything
+ * else is packed first. The tile wants rows of b with unit stride: others are packed block by block. */
 #include "ops/cpu/gemm.h"
 
 #include <string.h>
 
 #include "ops/cpu/onednn.h"
 #include "ops/cpu/tile.h"
+#include "ops/iter.h"
 
 enum {
     SMALL = 32 * 32 * 32, /* multiplications up to which oneDNN's f32 loses to the tile, */
@@ -16,6 +17,23 @@ enum {
     BLOCK_K = 256,        /* rows of b in one packed block, */
     BLOCK_ROW = 1536      /* bytes in each: whole blocks of the tile in every level and dtype */
 };
+
+/* c = a @ b, or c += a @ b; none of the sizes is 0. */
+typedef struct job {
+    sh_dtype dtype;
+    size_t element;
+    int64_t m, n, k;
+    sh_matrix a, b, c;
+    bool accumulate;
+} job;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* The matrix whose first element is (i, j) of this one. */
+static sh_matrix part(sh_matrix a, size_t element, int64_t i, int64_t j) {
+    a.data = (char *)a.data + (i * a.row + j * a.column) * (int64_t)element;
+    return a;
+}
 
 #define DEFINE_PACK(T)                                                                              \
     static void pack_##T(T *to, const T *from, int64_t row, int64_t column, int64_t m, int64_t n) { \
@@ -37,65 +55,77 @@ static void pack(size_t element, void *c, sh_matrix a, int64_t m, int64_t n) {
     }
 }
 
-static char *element_of(sh_matrix a, size_t element, int64_t i, int64_t j) {
-    return (char *)a.data + (i * a.row + j * a.column) * (int64_t)element;
+/* How many threads are worth it: 64 multiplications cost about as much as one element of a loop. */
+static int threads_for(const job *j) {
+    const double share = (double)j->m * (double)j->n * (double)j->k / 64;
+    return sh__threads(share < 0x1p40 ? (int64_t)share : INT64_C(1) << 40);
 }
 
 /* ---- the tile ---- */
 
-static const int64_t one_tap[1] = {0};
-
 /* b has rows of unit stride. */
-static void multiply_tile(sh_dtype dtype, int64_t m, int64_t n, int64_t k, sh_matrix a, sh_matrix b,
-                          sh_matrix c, bool accumulate) {
-    const sh_tile tile = {.a = a.data,
-                          .b = b.data,
-                          .c = c.data,
-                          .a_row = a.row,
-                          .a_step = a.column,
-                          .b_plane = b.row,
-                          .planes = k,
+static void multiply_tile(const job *j) {
+    static const int64_t one_tap[1] = {0};
+    const sh_tile tile = {.a = j->a.data,
+                          .b = j->b.data,
+                          .c = j->c.data,
+                          .a_row = j->a.row,
+                          .a_step = j->a.column,
+                          .b_plane = j->b.row,
+                          .planes = j->k,
                           .ntaps = 1,
                           .taps = one_tap,
-                          .c_row = c.row,
+                          .c_row = j->c.row,
                           .lines = 1,
-                          .accumulate = accumulate};
-    sh_tile_for(dtype)(&tile, m, n);
+                          .accumulate = j->accumulate};
+    sh_tile_for(j->dtype)(&tile, j->m, j->n);
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Block by block, each packed into `block`. */
-static void multiply_packed(sh_dtype dtype, int64_t m, int64_t n, int64_t k, sh_matrix a, sh_matrix b,
-                            sh_matrix c, bool accumulate, void *block) {
-    const size_t element = sh_dtype_size(dtype);
-    const int64_t width = BLOCK_ROW / (int64_t)element;
-    for (int64_t i = 0; i < k; i += BLOCK_K)
-        for (int64_t j = 0; j < n; j += width) {
-            const int64_t rows = least(k - i, BLOCK_K), columns = least(n - j, width);
-            pack(element, block, (sh_matrix){element_of(b, element, i, j), b.row, b.column}, rows, columns);
-            multiply_tile(dtype, m, columns, rows, (sh_matrix){element_of(a, element, 0, i), a.row, a.column},
-                          (sh_matrix){block, columns, 1}, (sh_matrix){element_of(c, element, 0, j), c.row, 1},
-                          accumulate || i > 0);
+static void multiply_packed(const job *j, void *block) {
+    const int64_t width = BLOCK_ROW / (int64_t)j->element;
+    for (int64_t k = 0; k < j->k; k += BLOCK_K)
+        for (int64_t n = 0; n < j->n; n += width) {
+            job b = *j;
+            b.k = least(j->k - k, BLOCK_K);
+            b.n = least(j->n - n, width);
+            b.a = part(j->a, j->element, 0, k);
+            b.c = part(j->c, j->element, 0, n);
+            b.b = (sh_matrix){block, b.n, 1};
+            b.accumulate |= k > 0;
+            pack(j->element, block, part(j->b, j->element, k, n), b.k, b.n);
+            multiply_tile(&b);
         }
 }
 
-static sh_status multiply_blocks(sh_dtype dtype, int64_t m, int64_t n, int64_t k, sh_matrix a, sh_matrix b,
-                                 sh_matrix c, bool accumulate) {
-    double on_stack[STACK_BLOCK];
+/* Rows are shared out among threads, each of which packs for itself. */
+static sh_status multiply_shared(const job *j) {
+    const int parts = threads_for(j);
     size_t capacity;
-    if (b.column == 1 && (m <= 16 || k * n <= STACK_BLOCK)) {
-        multiply_tile(dtype, m, n, k, a, b, c, accumulate);
-        return SH_OK;
+    char *blocks = sh__block_alloc((size_t)parts * BLOCK_K * BLOCK_ROW, &capacity);
+    if (!blocks) return SH_ERROR_MEMORY;
+#pragma omp parallel for num_threads(parts) if (parts > 1)
+    for (int i = 0; i < parts; i++) {
+        const int64_t first = j->m * i / parts;
+        job mine = *j;
+        mine.m = j->m * (i + 1) / parts - first;
+        mine.a = part(j->a, j->element, first, 0);
+        mine.c = part(j->c, j->element, first, 0);
+        multiply_packed(&mine, blocks + (size_t)i * BLOCK_K * BLOCK_ROW);
     }
-    if (k * n <= STACK_BLOCK) {
-        multiply_packed(dtype, m, n, k, a, b, c, accumulate, on_stack);
-        return SH_OK;
-    }
-    void *block = sh__block_alloc(BLOCK_K * BLOCK_ROW, &capacity);
-    if (!block) return SH_ERROR_MEMORY;
-    multiply_packed(dtype, m, n, k, a, b, c, accumulate, block);
-    sh__block_free(block, capacity);
+    sh__block_free(blocks, capacity);
+    return SH_OK;
+}
+
+static sh_status multiply_blocks(const job *j) {
+    double on_stack[STACK_BLOCK];
+    const bool fits = j->k <= BLOCK_K && j->k * j->n <= STACK_BLOCK;
+    if (j->b.column == 1 && (j->m <= 16 || fits))
+        multiply_tile(j);
+    else if (fits)
+        multiply_packed(j, on_stack);
+    else
+        return multiply_shared(j);
     return SH_OK;
 }
 
@@ -103,31 +133,31 @@ static sh_status multiply_blocks(sh_dtype dtype, int64_t m, int64_t n, int64_t k
 
 /* Rows of a times the one column of b: neither the tile nor oneDNN has columns to work on. Sums of a piece are in T, of
  * pieces in double. */
-#define DEFINE_ROWS(T)                                                                              \
-    static void multiply_rows_##T(int64_t m, int64_t k, sh_matrix a, sh_matrix b, sh_matrix c,      \
-                                  bool accumulate) {                                                \
-        enum { PIECE = 4096 };                                                                      \
-        for (int64_t i = 0; i < m; i++) {                                                           \
-            const T *x = (const T *)a.data + i * a.row, *y = b.data;                                \
-            T *to = (T *)c.data + i * c.row;                                                        \
-            double sum = accumulate ? (double)*to : 0;                                              \
-            for (int64_t j = 0; j < k; j += PIECE) {                                                \
-                const int64_t end = least(k, j + PIECE);                                            \
-                T piece = 0;                                                                        \
-                _Pragma("omp simd reduction(+ : piece)") for (int64_t p = j; p < end; p++) piece += \
-                    x[p] * y[p];                                                                    \
-                sum += (double)piece;                                                               \
-            }                                                                                       \
-            *to = (T)sum;                                                                           \
-        }                                                                                           \
+#define DEFINE_ROWS(T)                                                                                 \
+    static void multiply_rows_##T(const job *j) {                                                      \
+        enum { PIECE = 4096 };                                                                         \
+        for (int64_t i = 0; i < j->m; i++) {                                                           \
+            const T *x = (const T *)j->a.data + i * j->a.row, *y = j->b.data;                          \
+            T *to = (T *)j->c.data + i * j->c.row;                                                     \
+            double sum = j->accumulate ? (double)*to : 0;                                              \
+            for (int64_t from = 0; from < j->k; from += PIECE) {                                       \
+                const int64_t end = least(j->k, from + PIECE);                                         \
+                T piece = 0;                                                                           \
+                _Pragma("omp simd reduction(+ : piece)") for (int64_t p = from; p < end; p++) piece += \
+                    x[p] * y[p];                                                                       \
+                sum += (double)piece;                                                                  \
+            }                                                                                          \
+            *to = (T)sum;                                                                              \
+        }                                                                                              \
     }
 DEFINE_ROWS(float)
 DEFINE_ROWS(double)
 
 /* Where a call of oneDNN's would cost more, or there is none. */
-static bool is_rows(sh_dtype dtype, int64_t m, int64_t n, int64_t k, sh_matrix a, sh_matrix b) {
-    if (n != 1 || (a.column != 1 && k > 1) || (b.row != 1 && k > 1)) return false;
-    return dtype == SH_F64 || (dtype == SH_F32 && (m == 1 || (double)m * (double)k <= SMALL_VECTOR));
+static bool is_rows(const job *j) {
+    if (j->n != 1 || (j->a.column != 1 && j->k > 1) || (j->b.row != 1 && j->k > 1)) return false;
+    return j->dtype == SH_F64 ||
+           (j->dtype == SH_F32 && (j->m == 1 || (double)j->m * (double)j->k <= SMALL_VECTOR));
 }
 
 /* ---- oneDNN ---- */
@@ -153,18 +183,16 @@ static sh_status as_blas(size_t element, sh_matrix a, int64_t rows, int64_t colu
     return SH_OK;
 }
 
-static sh_status multiply_onednn(sh_dtype dtype, int64_t m, int64_t n, int64_t k, sh_matrix a, sh_matrix b,
-                                 sh_matrix c, bool accumulate) {
+static sh_status multiply_onednn(const job *j) {
     void *a_block = NULL, *b_block = NULL;
     size_t a_capacity = 0, b_capacity = 0;
-    sh_blas_matrix left, right;
-    const size_t element = sh_dtype_size(dtype);
-    const int64_t leading = c.row > n ? c.row : n;
-    sh_status status = as_blas(element, a, m, k, &left, &a_block, &a_capacity);
-    if (status >= 0) status = as_blas(element, b, k, n, &right, &b_block, &b_capacity);
+    sh_blas_matrix a, b;
+    const int64_t leading = j->c.row > j->n ? j->c.row : j->n;
+    sh_status status = as_blas(j->element, j->a, j->m, j->k, &a, &a_block, &a_capacity);
+    if (status >= 0) status = as_blas(j->element, j->b, j->k, j->n, &b, &b_block, &b_capacity);
     if (status >= 0)
-        status = dtype == SH_F32 ? sh_onednn_f32(m, n, k, left, right, accumulate, c.data, leading)
-                                 : sh_onednn_bf16(m, n, k, left, right, accumulate, c.data, leading);
+        status = (j->dtype == SH_F32 ? sh_onednn_f32 : sh_onednn_bf16)(threads_for(j), j->m, j->n, j->k, a, b,
+                                                                       j->accumulate, j->c.data, leading);
     if (a_block) sh__block_free(a_block, a_capacity);
     if (b_block) sh__block_free(b_block, b_capacity);
     return status;
@@ -179,26 +207,27 @@ static sh_matrix tidy(sh_matrix a, int64_t rows, int64_t columns) {
     return a;
 }
 
+static void clear(sh_matrix c, size_t element, int64_t m, int64_t n) {
+    for (int64_t i = 0; i < m; i++) memset(part(c, element, i, 0).data, 0, (size_t)n * element);
+}
+
 bool sh_gemm_takes(sh_dtype dtype) {
     return dtype == SH_BF16 ? sh_onednn_has_bf16() : dtype != SH_F16 && dtype != SH_B8;
 }
 
 sh_status sh_gemm(sh_dtype dtype, int64_t m, int64_t n, int64_t k, sh_matrix a, sh_matrix b, sh_matrix c,
                   bool accumulate) {
+    const job j = {dtype, sh_dtype_size(dtype), m, n, k, tidy(a, m, k), tidy(b, k, n), c, accumulate};
     if (!m || !n) return SH_OK;
     if (!k) {
-        for (int64_t i = 0; i < m && !accumulate; i++)
-            memset(element_of(c, sh_dtype_size(dtype), i, 0), 0, (size_t)n * sh_dtype_size(dtype));
+        if (!accumulate) clear(c, j.element, m, n);
         return SH_OK;
     }
-    a = tidy(a, m, k);
-    b = tidy(b, k, n);
-    if (is_rows(dtype, m, n, k, a, b)) {
-        (dtype == SH_F32 ? multiply_rows_float : multiply_rows_double)(m, k, a, b, c, accumulate);
+    if (is_rows(&j)) {
+        (dtype == SH_F32 ? multiply_rows_float : multiply_rows_double)(&j);
         return SH_OK;
     }
     const bool small = (double)m * (double)n * (double)k <= (n == 1 ? SMALL_VECTOR : SMALL);
-    if (dtype == SH_BF16 || (dtype == SH_F32 && !small))
-        return multiply_onednn(dtype, m, n, k, a, b, c, accumulate);
-    return multiply_blocks(dtype, m, n, k, a, b, c, accumulate);
+    if (dtype == SH_BF16 || (dtype == SH_F32 && !small)) return multiply_onednn(&j);
+    return multiply_blocks(&j);
 }

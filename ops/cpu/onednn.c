@@ -3,7 +3,8 @@
  * f32 has a plain function. bf16 needs a primitive, made for one shape and layout; each thread keeps the last few
  * hundred, with the memory objects that they run on, so that nothing is locked or made anew. Scratch memory is ours.
  *
- * oneDNN takes as many OpenMP threads as there are; in the child of a fork, and for little work, it gets one. */
+ * oneDNN takes as many OpenMP threads as there are, so their number is lowered around its calls: in the child of a fork
+ * they are gone, and little work is done sooner by one. */
 #include "ops/cpu/onednn.h"
 
 #include <dnnl.h>
@@ -15,7 +16,6 @@
 #endif
 
 #include "dispatch/memory_impl.h"
-#include "ops/iter.h"
 
 static sh_status status_of(dnnl_status_t status, const char *what) {
     switch (status) {
@@ -48,17 +48,11 @@ static void restore_threads(int before) {
 #endif
 }
 
-/* Multiplications as elements of a loop: 64 cost about as much as one. */
-static int64_t share_of(int64_t m, int64_t n, int64_t k) {
-    const double n64 = (double)m * (double)n * (double)k / 64;
-    return n64 < 0x1p40 ? (int64_t)n64 : INT64_C(1) << 40;
-}
-
 /* ---- f32 ---- */
 
-sh_status sh_onednn_f32(int64_t m, int64_t n, int64_t k, sh_blas_matrix a, sh_blas_matrix b, bool accumulate,
-                        float *c, int64_t c_leading) {
-    const int before = limit_threads(sh__threads(share_of(m, n, k)));
+sh_status sh_onednn_f32(int threads, int64_t m, int64_t n, int64_t k, sh_blas_matrix a, sh_blas_matrix b,
+                        bool accumulate, void *c, int64_t c_leading) {
+    const int before = limit_threads(threads);
     const dnnl_status_t status = dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, 1,
                                             a.data, a.leading, b.data, b.leading, accumulate, c, c_leading);
     restore_threads(before);
@@ -218,7 +212,7 @@ static entry *find_entry(cache *c, const key *k) {
     return chosen;
 }
 
-static sh_status run_entry(cache *c, entry *e, const void *const *data) {
+static sh_status run_entry(cache *c, entry *e, int threads, const void *const *data) {
     static const int roles[ARGUMENTS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_SCRATCHPAD};
     dnnl_exec_arg_t arguments[ARGUMENTS];
     size_t capacity = 0;
@@ -230,7 +224,7 @@ static sh_status run_entry(cache *c, entry *e, const void *const *data) {
         status =
             dnnl_memory_set_data_handle(e->memory[i], i == SCRATCH ? scratch : (void *)(uintptr_t)data[i]);
     }
-    const int before = limit_threads(sh__threads(share_of(e->key.m, e->key.n, e->key.k)));
+    const int before = limit_threads(threads);
     if (!status) status = dnnl_primitive_execute(e->primitive, c->stream, ARGUMENTS, arguments);
     if (!status) status = dnnl_stream_wait(c->stream);
     restore_threads(before);
@@ -238,11 +232,11 @@ static sh_status run_entry(cache *c, entry *e, const void *const *data) {
     return status_of(status, "matmul");
 }
 
-sh_status sh_onednn_bf16(int64_t m, int64_t n, int64_t k, sh_blas_matrix a, sh_blas_matrix b, bool accumulate,
-                         uint16_t *c, int64_t c_leading) {
+sh_status sh_onednn_bf16(int threads, int64_t m, int64_t n, int64_t k, sh_blas_matrix a, sh_blas_matrix b,
+                         bool accumulate, void *c, int64_t c_leading) {
     const key wanted = {m, n, k, a.leading, b.leading, c_leading, a.transposed, b.transposed, accumulate};
     cache *kept = cache_of_thread();
     entry *e = kept ? find_entry(kept, &wanted) : NULL;
     if (!e) return sh_error()->code;
-    return run_entry(kept, e, (const void *const[ARGUMENTS]){a.data, b.data, c, NULL});
+    return run_entry(kept, e, threads, (const void *const[ARGUMENTS]){a.data, b.data, c, NULL});
 }

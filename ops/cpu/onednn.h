@@ -13,13 +13,14 @@ typedef struct sh_blas_matrix {
     bool transposed;
 } sh_blas_matrix;
 
-/* c = a @ b + (accumulate ? c : 0) in f32, with an a of [m, k] and a b of [k, n], none of them 0. */
-sh_status sh_onednn_f32(int64_t m, int64_t n, int64_t k, sh_blas_matrix a, sh_blas_matrix b, bool accumulate,
-                        float *c, int64_t c_leading);
+/* c = a @ b + (accumulate ? c : 0), of f32, on at most so many threads, with an a of [m, k] and a b of [k, n], none of
+ * them 0. */
+sh_status sh_onednn_f32(int threads, int64_t m, int64_t n, int64_t k, sh_blas_matrix a, sh_blas_matrix b,
+                        bool accumulate, void *c, int64_t c_leading);
 
 /* The same in bf16, summed in f32 and rounded once; where this CPU can do it fast. */
 bool sh_onednn_has_bf16(void);
-sh_status sh_onednn_bf16(int64_t m, int64_t n, int64_t k, sh_blas_matrix a, sh_blas_matrix b, bool accumulate,
-                         uint16_t *c, int64_t c_leading);
+sh_status sh_onednn_bf16(int threads, int64_t m, int64_t n, int64_t k, sh_blas_matrix a, sh_blas_matrix b,
+                         bool accumulate, void *c, int64_t c_leading);
 
 #endif
