@@ -34,7 +34,7 @@ endif
 # gcc's TSan reports false races in OpenMP's runtime, and clang has no such runtime of its own.
 OPENMP  := $(if $(filter tsan fuzz,$(CONFIG)),-Wno-unknown-pragmas,-fopenmp)
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-prototypes
-STRICT  := -Wconversion -Wno-sign-conversion
+STRICT  := $(if $(filter ubsan,$(CONFIG)),,-Wconversion -Wno-sign-conversion)# gcc 12 warns of what it adds for UBSan
 MODEL   := -fvisibility=hidden -fPIC -ftls-model=initial-exec -fno-semantic-interposition
 COMPILE  = $(CC) -std=c11 -D_GNU_SOURCE -I. -I$(GEN) -g $(CONFIG_$(CONFIG)) $(OPENMP) $(MODEL) $(WARN) $(STRICT) \
            $(CPPFLAGS) $(CFLAGS)

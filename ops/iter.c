@@ -410,7 +410,7 @@ void sh__map(const sh_map *m) {
         map_tiles(m, &o, 0, n);
         return;
     }
-#pragma omp parallel for num_threads(threads)
+    SH_PARALLEL(threads)
     for (int i = 0; i < threads; i++) {
         const int64_t begin = part_begin(n, i, threads), end = part_begin(n, i + 1, threads);
         if (whole)

@@ -45,4 +45,12 @@ void sh__convert(sh_dtype to_dtype, void *to, sh_dtype from_dtype, const void *f
 /* How many threads are worth it for this many elements; 1 in the child of a fork. */
 int sh__threads(int64_t n);
 
+/* In front of a loop whose turns may run at once, by that many threads. */
+#ifdef _OPENMP
+#define SH_PARALLEL(threads) SH_PARALLEL_PRAGMA(omp parallel for num_threads(threads))
+#define SH_PARALLEL_PRAGMA(text) _Pragma(#text)
+#else
+#define SH_PARALLEL(threads) (void)(threads);
+#endif
+
 #endif

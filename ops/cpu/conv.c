@@ -251,7 +251,7 @@ static sh_status convolve_staged(const job *j) {
     if (!block) return SH_ERROR_MEMORY;
     s.taps = (int64_t *)(void *)block;
     set_taps(j, &s);
-#pragma omp parallel for num_threads(parts) if (parts > 1)
+    SH_PARALLEL(parts)
     for (int i = 0; i < parts; i++)
         for (int64_t t = tasks * i / parts; t < tasks * (i + 1) / parts; t++)
             convolve_chunk(j, &s, block + taps + i * buffer, t / chunks / j->c.groups,
@@ -274,9 +274,8 @@ static void convolve_pointwise(const job *j) {
     static const int64_t one_tap[1] = {0};
     const int64_t pixels = j->c.y.out * j->c.x.out, e = (int64_t)j->element,
                   blocks = (pixels + BLOCK_PIXELS - 1) / BLOCK_PIXELS;
-    const int parts = sh__threads(j->c.batch * j->c.outputs * pixels * j->depth / 64);
     const int64_t tasks = j->c.batch * j->c.groups * blocks;
-#pragma omp parallel for num_threads(parts) if (parts > 1)
+    SH_PARALLEL(sh__threads(j->c.batch * j->c.outputs * pixels * j->depth / 64))
     for (int64_t t = 0; t < tasks; t++) {
         const int64_t image = t / blocks / j->c.groups, group = t / blocks % j->c.groups,
                       first = t % blocks * BLOCK_PIXELS;

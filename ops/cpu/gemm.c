@@ -104,7 +104,7 @@ static sh_status multiply_shared(const job *j) {
     size_t capacity;
     char *blocks = sh__block_alloc((size_t)parts * BLOCK_K * BLOCK_ROW, &capacity);
     if (!blocks) return SH_ERROR_MEMORY;
-#pragma omp parallel for num_threads(parts) if (parts > 1)
+    SH_PARALLEL(parts)
     for (int i = 0; i < parts; i++) {
         const int64_t first = j->m * i / parts;
         job mine = *j;

@@ -77,7 +77,7 @@ sh_status sh__lines(sh_lines *l, int64_t dim) {
         for (int64_t unit = 0; unit < units; unit++) make_group(l, unit, groups);
         return SH_OK;
     }
-#pragma omp parallel for num_threads(threads)
+    SH_PARALLEL(threads)
     for (int64_t unit = 0; unit < units; unit++) make_group(l, unit, groups);
     return SH_OK;
 }

@@ -63,7 +63,7 @@ static void normalise(sh_tensor *y, const sh_tensor *x, layout l, const double *
     const sh_nn_loops *loops = sh_nn_loops_for((sh_dtype)x->dtype);
     const int64_t runs = l.batch * l.channels, bytes = l.inner * (int64_t)x->element;
     const int threads = sh__threads(x->numel);
-#pragma omp parallel for num_threads(threads) if (threads > 1)
+    SH_PARALLEL(threads)
     for (int64_t i = 0; i < runs; i++) {
         const int64_t c = i % l.channels;
         loops->normalise(y->data + i * bytes, x->data + i * bytes, l.inner, mean[c], scale[c], shift[c]);
@@ -154,7 +154,7 @@ static void normalise_layers(sh_tensor *y, const sh_tensor *x, int64_t n, const 
     sh_fold_fn *spread = sh__reduce_table()->run[SH_FOLD_SPREAD][x->dtype];
     const int64_t rows = x->numel / n, bytes = n * (int64_t)x->element;
     const int threads = sh__threads(x->numel);
-#pragma omp parallel for num_threads(threads) if (threads > 1)
+    SH_PARALLEL(threads)
     for (int64_t i = 0; i < rows; i++) {
         double mean = 0, squares = 0;
         spread(&mean, &squares, &(sh_block){NULL, x->data + i * bytes, 1, n, n, 0});

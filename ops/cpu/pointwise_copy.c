@@ -84,7 +84,7 @@ static void cross(const crossing *c, sh_tensor *r, const sh_tensor *src) {
     for (int d = 0; d < c->ndim; d++)
         if (d != c->row && d != c->column) bands *= c->sizes[d];
     const int threads = sh__threads(r->numel);
-#pragma omp parallel for num_threads(threads) if (threads > 1)
+    SH_PARALLEL(threads)
     for (int64_t band = 0; band < bands; band++) cross_band(c, r->data, src->data, band);
 }
 

@@ -91,7 +91,7 @@ static sh_status pool(const job *j) {
     size_t capacity;
     char *rows = sh__block_alloc((size_t)(threads * row), &capacity);
     if (!rows) return SH_ERROR_MEMORY;
-#pragma omp parallel for num_threads(threads) if (threads > 1)
+    SH_PARALLEL(threads)
     for (int i = 0; i < threads; i++)
         for (int64_t p = j->p.planes * i / threads; p < j->p.planes * (i + 1) / threads; p++)
             pool_plane(j, rows + i * row, p);

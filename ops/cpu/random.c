@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ops/cpu/random_level.h"
+#include "ops/iter.h"
 #include "ops/kernels.h"
 #include "ops/philox.h"
 
@@ -47,7 +48,7 @@ static void run_all(const job *j, size_t runs) {
         for (size_t i = 0; i < runs; i++) run(j, i);
         return;
     }
-#pragma omp parallel for
+    SH_PARALLEL(sh__threads((int64_t)j->n))
     for (size_t i = 0; i < runs; i++) run(j, i);
 }
 

@@ -150,6 +150,6 @@ void sh__reduce(sh_fold *fold, const sh_tensor *self, uint32_t mask) {
         for (int64_t unit = 0; unit < units; unit++) fold_unit(&w, unit, groups);
         return;
     }
-#pragma omp parallel for num_threads(threads)
+    SH_PARALLEL(threads)
     for (int64_t unit = 0; unit < units; unit++) fold_unit(&w, unit, groups);
 }
