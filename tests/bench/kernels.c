@@ -1,37 +1,62 @@
-/* kernels.c - what the larger kernels take, for peers.sh to set beside torch's. One line a kernel: name, microseconds. */
+/* kernels.c - what single kernels take, in microseconds: alone, or beside a peer where peers.sh links one; then the ratio of
+ * each pair is set against its target.
+ *
+ * Ours and theirs run in turns, so that what else runs on the machine slows both. */
 #include <stdio.h>
 
 #include "shunt.h"
 #include "tests/bench/timing.h"
 
-static sh_tensor *vector, *large, *square, *image, *weight;
+#ifdef SH_PEER_PAIRS
+const char *peer_name(void);
+#define PAIR(name, ...) void theirs_##name(int64_t times);
+#include SH_PEER_PAIRS
+#undef PAIR
+#define THEIRS(name) theirs_##name
+#define PAIRS SH_PEER_PAIRS
+#else
+static const char *peer_name(void) { return NULL; }
+#define THEIRS(name) NULL
+#define PAIRS "tests/bench/pairs_alone.def"
+#endif
 
-#define KERNEL(name, call)                             \
-    static void name(int64_t times) {                  \
-        for (int64_t i = 0; i < times; i++) SH_SCOPE { \
-                call;                                  \
-            }                                          \
+static sh_tensor *tiny, *large, *vector, *divisor, *vector64, *divisor64, *image, *filters, *square, *narrow,
+    *wide, *rows, *columns;
+
+static void make_tensors(void) {
+    tiny = sh_keep(sh_rand(SH_SIZES(2, 2)));
+    large = sh_keep(sh_rand(SH_SIZES(10000000)));
+    vector = sh_keep(sh_rand(SH_SIZES(100000)));
+    divisor = sh_keep(sh_add(sh_mul(vector, 0.1), 0.01));
+    vector64 = sh_keep(sh_to(vector, SH_F64));
+    divisor64 = sh_keep(sh_to(divisor, SH_F64));
+    image = sh_keep(sh_rand(SH_SIZES(1, 64, 56, 56)));
+    filters = sh_keep(sh_rand(SH_SIZES(64, 64, 3, 3)));
+    square = sh_keep(sh_rand(SH_SIZES(1024, 1024)));
+    narrow = sh_keep(sh_rand(SH_SIZES(10000, 4)));
+    wide = sh_keep(sh_rand(SH_SIZES(10000, 64)));
+    rows = sh_keep(sh_randint(10000, SH_SIZES(10000)));
+    columns = sh_keep(sh_randint(4, SH_SIZES(2)));
+}
+
+#define PAIR(name, turns, most, ours, theirs)                                    \
+    static void ours_##name(int64_t times) {                                     \
+        for (int64_t i = 0; i < times; i += 100) SH_SCOPE {                      \
+                for (int64_t k = i; k < times && k < i + 100; k++) (void)(ours); \
+            }                                                                    \
     }
-KERNEL(add_1e7, sh_add(large, large))
-KERNEL(exp_1e5, sh_exp(vector))
-KERNEL(sigmoid_1e5, sh_sigmoid(vector))
-KERNEL(tanh_1e5, sh_tanh(vector))
-KERNEL(matmul_1024, sh_matmul(square, square))
-KERNEL(conv2d_64_56, sh_conv2d(image, weight, .padding = {1, 1}))
+#include PAIRS
+#undef PAIR
+
+static const pair pairs[] = {
+#define PAIR(name, turns, most, ...) {#name, ours_##name, THEIRS(name), turns, most},
+#include PAIRS
+};
 
 int main(void) {
-    static timed quick[] = {
-        {"exp_1e5", exp_1e5, 0}, {"sigmoid_1e5", sigmoid_1e5, 0}, {"tanh_1e5", tanh_1e5, 0}};
-    static timed slow[] = {
-        {"add_1e7", add_1e7, 0}, {"matmul_1024", matmul_1024, 0}, {"conv2d_64_56", conv2d_64_56, 0}};
-    vector = sh_keep(sh_rand(SH_SIZES(100000)));
-    large = sh_keep(sh_rand(SH_SIZES(10000000)));
-    square = sh_keep(sh_rand(SH_SIZES(1024, 1024)));
-    image = sh_keep(sh_rand(SH_SIZES(1, 64, 56, 56)));
-    weight = sh_keep(sh_rand(SH_SIZES(64, 64, 3, 3)));
-    time_all(quick, 3, 9, 50);
-    time_all(slow, 3, 3, 2);
-    for (int i = 0; i < 3; i++) printf("%s %.1f\n", quick[i].name, quick[i].ns / 1e3);
-    for (int i = 0; i < 3; i++) printf("%s %.1f\n", slow[i].name, slow[i].ns / 1e3);
+    make_tensors();
+    if (sh_error()) return 1;
+    print_head(peer_name());
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) print_pair(&pairs[i]);
     return 0;
 }

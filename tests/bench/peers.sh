@@ -1,29 +1,28 @@
 #!/bin/sh
-# peers.sh: our kernels beside torch's, one thread, in one run. torch is Debian's python3-torch, where it is installed.
+# peers.sh: our kernels beside torch's and OpenBLAS's, one thread, in turns, where libtorch-dev and libopenblas-dev are there.
+#
+# A peer has a process of its own: the thread pools of two would disturb each other. The core type that some machines force on
+# OpenBLAS is for tests, and is not what it would choose.
 set -eu
-build=${BUILD:-build}
-"$build/bench/kernels" >"$build/bench/ours.txt"
-if ! /usr/bin/python3 -c 'import torch' 2>/dev/null; then
-    echo "torch is not installed (package python3-torch); ours alone, in microseconds:"
-    cat "$build/bench/ours.txt"
-    exit 0
-fi
-/usr/bin/python3 -B - "$build/bench/ours.txt" <<'PY'
-import sys, time, torch
-torch.set_num_threads(1)
-v, large, m = torch.rand(100000), torch.rand(10000000), torch.rand(1024, 1024)
-image, weight = torch.rand(1, 64, 56, 56), torch.rand(64, 64, 3, 3)
-work = {"exp_1e5": lambda: v.exp(), "sigmoid_1e5": lambda: v.sigmoid(), "tanh_1e5": lambda: v.tanh(), "add_1e7": lambda: large + large,
-        "matmul_1024": lambda: m @ m, "conv2d_64_56": lambda: torch.conv2d(image, weight, padding=1)}
-def median(f):
-    samples = []
-    for _ in range(9):
-        start = time.perf_counter(); f(); f(); samples.append((time.perf_counter() - start) / 2)
-    return sorted(samples)[4] * 1e6
-print("%-14s %12s %12s %8s" % ("us, 1 thread", "shunt", "torch", "ratio"))
-with torch.inference_mode():
-    for line in open(sys.argv[1]):
-        name, ours = line.split()
-        theirs = median(work[name])
-        print("%-14s %12.1f %12.1f %8.2f" % (name, float(ours), theirs, float(ours) / theirs))
-PY
+build=${BUILD:-build} ours=${CC:-gcc} theirs=${CXX:-g++}
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+unset OPENBLAS_CORETYPE
+
+# beside PEER PACKAGE HEADER LIBRARIES...
+beside() {
+    peer=$1 package=$2 header=$3 program=$build/bench/peer_$1
+    shift 3
+    if ! echo "#include <$header>" | $theirs -std=c++17 -E -x c++ - >/dev/null 2>&1; then
+        echo "$peer is not installed (package $package)"
+        return 0
+    fi
+    # shellcheck disable=SC2086 # commands with arguments
+    $ours -O2 -std=c11 -D_GNU_SOURCE -I. "-I$build/gen" "-DSH_PEER_PAIRS=\"tests/bench/pairs_$peer.def\"" \
+        -c -o "$program.ours.o" tests/bench/kernels.c
+    $theirs -O2 -std=c++17 -I. -c -o "$program.theirs.o" "tests/bench/peer_$peer.cpp"
+    $theirs -fopenmp -o "$program" "$program.ours.o" "$program.theirs.o" "$build/libshunt.a" -lffi -ldnnl -lmvec "$@" -lm
+    "$program"
+}
+
+beside torch libtorch-dev ATen/ATen.h -ltorch -ltorch_cpu -lc10
+beside blas libopenblas-dev cblas.h -lopenblas

@@ -3,6 +3,7 @@
 #define SH_TESTS_BENCH_TIMING_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -36,6 +37,50 @@ static inline void time_all(timed *candidates, int n, int rounds, int64_t times)
         candidates[i].ns = samples[i * rounds + rounds / 2];
     }
     free(samples);
+}
+
+/* ---- two ways to one end ---- */
+
+typedef struct pair {
+    const char *name;
+    void (*ours)(int64_t times), (*theirs)(int64_t times); /* theirs NULL: ours alone */
+    int64_t times;                                         /* in a turn */
+    double most;                                           /* the largest good ratio of ours to theirs */
+} pair;
+
+static inline double time_turn(void (*run)(int64_t), int64_t times) {
+    const double start = now_ns();
+    run(times);
+    return (now_ns() - start) / (double)times / 1e3;
+}
+
+static inline double median(double *samples, int n) {
+    qsort(samples, (size_t)n, sizeof *samples, compare_doubles);
+    return samples[n / 2];
+}
+
+static inline void print_head(const char *peer) {
+    printf("%-28s %12s", "us, one thread", "shunt");
+    if (peer) printf(" %20s %7s %7s", peer, "ratio", "target");
+    printf("\n");
+}
+
+/* One line: the medians, the median of the ratios within a turn, the verdict. A turn before them warms up. */
+static inline void print_pair(const pair *p) {
+    enum { TURNS = 15 };
+    double ours[TURNS], theirs[TURNS], ratios[TURNS];
+    for (int i = -1; i < TURNS; i++) {
+        const int at = i < 0 ? 0 : i;
+        ours[at] = time_turn(p->ours, p->times);
+        theirs[at] = p->theirs ? time_turn(p->theirs, p->times) : 0;
+        ratios[at] = ours[at] / theirs[at];
+    }
+    printf("%-28s %12.3f", p->name, median(ours, TURNS));
+    const double ratio = median(ratios, TURNS);
+    if (p->theirs)
+        printf(" %20.3f %7.3f %7.2f  %s", median(theirs, TURNS), ratio, p->most,
+               ratio <= p->most ? "met" : "MISSED");
+    printf("\n");
 }
 
 #endif
