@@ -1,60 +1,72 @@
-/* scan.c - a NaN or Inf has all exponent bits set; so one integer compare an element finds both. The first pass only
- * asks whether there is any, in blocks that the compiler vectorises; the slow pass runs on findings alone. */
+/* scan.c - a NaN or Inf has all exponent bits set, so bit patterns tell (ops/cpu/bounds.h). The first pass only asks whether
+ * there is any, over memory as it lies; the slow pass, element by element, runs on findings alone. */
 #include "modes/scan.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "ops/cpu/bounds.h"
 #include "ops/element.h"
 
-enum { BLOCK = 4096 };
+/* Largest magnitude bits that are still good: the pattern of infinity, or the one below. */
+static uint64_t limit_of(sh_dtype dtype, bool inf) {
+    static const uint64_t infinity[] = {
+        [SH_F32] = 0x7f800000, [SH_F64] = 0x7ff0000000000000, [SH_F16] = 0x7c00, [SH_BF16] = 0x7f80};
+    return infinity[dtype] - inf;
+}
 
-#ifdef __clang__
-#define VECTORISED
-#else
-#define VECTORISED __attribute__((optimize("O3"))) /* gcc 12 at -O2 leaves such a loop alone */
-#endif
+/* The elements of a tensor as they lie: strides rising, dimensions that join made one, those that repeat left out. */
+typedef struct layout {
+    int ndim;
+    int64_t sizes[SH_MAX_DIMS + 1], strides[SH_MAX_DIMS + 1];
+} layout;
 
-/* Largest magnitude bits that are still good: beyond the infinity pattern is NaN, the pattern itself Inf. */
-#define ANY_BAD(name, type, sign)                                       \
-    VECTORISED static bool name(const type *x, int64_t n, type limit) { \
-        type worst = 0;                                                 \
-        for (int64_t i = 0; i < n; i++) {                               \
-            const type magnitude = (type)(x[i] & (type) ~(type)(sign)); \
-            worst = magnitude > worst ? magnitude : worst;              \
-        }                                                               \
-        return worst > limit;                                           \
+static void put_in_order(layout *l, int64_t size, int64_t stride) {
+    int at = l->ndim++;
+    for (; at > 0 && l->strides[at - 1] > stride; at--) {
+        l->sizes[at] = l->sizes[at - 1];
+        l->strides[at] = l->strides[at - 1];
     }
-ANY_BAD(any_bad_16, uint16_t, 0x8000)
-ANY_BAD(any_bad_32, uint32_t, 0x80000000)
-ANY_BAD(any_bad_64, uint64_t, 0x8000000000000000)
-#undef ANY_BAD
+    l->sizes[at] = size;
+    l->strides[at] = stride;
+}
 
-static bool block_is_bad(sh_dtype dtype, const char *at, int64_t n, bool inf) {
-    switch (dtype) {
-    case SH_F32: return any_bad_32((const uint32_t *)at, n, inf ? 0x7f7fffff : 0x7f800000);
-    case SH_F64: return any_bad_64((const uint64_t *)at, n, inf ? 0x7fefffffffffffff : 0x7ff0000000000000);
-    case SH_F16: return any_bad_16((const uint16_t *)at, n, inf ? 0x7bff : 0x7c00);
-    default: return any_bad_16((const uint16_t *)at, n, inf ? 0x7f7f : 0x7f80);
+static layout layout_of(const sh_tensor *t) {
+    layout all = {0}, joined = {.ndim = 1, .sizes = {1}, .strides = {1}};
+    for (int i = 0; i < t->ndim; i++)
+        if (t->sizes[i] != 1 && t->strides[i] != 0) put_in_order(&all, t->sizes[i], t->strides[i]);
+    for (int i = 0; i < all.ndim; i++) {
+        const int last = joined.ndim - 1;
+        if (all.strides[i] == joined.sizes[last] * joined.strides[last]) {
+            joined.sizes[last] *= all.sizes[i];
+        } else {
+            joined.sizes[joined.ndim] = all.sizes[i];
+            joined.strides[joined.ndim++] = all.strides[i];
+        }
     }
+    return joined;
 }
 
 static bool any_bad(const sh_tensor *t, bool inf) {
-    if (!sh_tensor_is_contiguous(t)) return true;
-    const sh_dtype dtype = sh_tensor_dtype(t);
-    const int64_t n = sh_tensor_numel(t), size = (int64_t)sh_dtype_size(dtype);
-    const char *data = sh_tensor_data(t);
-    for (int64_t i = 0; i < n; i += BLOCK)
-        if (block_is_bad(dtype, data + i * size, n - i < BLOCK ? n - i : BLOCK, inf)) return true;
-    return false;
+    const uint64_t limit = limit_of((sh_dtype)t->dtype, inf);
+    const layout l = layout_of(t);
+    int64_t index[SH_MAX_DIMS + 1] = {0};
+    for (const char *at = t->data;;) {
+        if (sh_any_passes(t->element, at, l.sizes[0], limit)) return true;
+        int d = 1;
+        for (; d < l.ndim && ++index[d] == l.sizes[d]; d++) {
+            at -= (l.sizes[d] - 1) * l.strides[d] * (int64_t)t->element;
+            index[d] = 0;
+        }
+        if (d >= l.ndim) return false;
+        at += l.strides[d] * (int64_t)t->element;
+    }
 }
 
 static bool is_bad(double v, bool inf) { return isnan(v) || (inf && isinf(v)); }
 
 int64_t sh_scan_bad(const sh_tensor *t, bool inf, int64_t *first) {
-    if (!t || !sh_tensor_data(t) || !sh_tensor_numel(t) ||
-        sh_dtype_kind_of(sh_tensor_dtype(t)) != SH_KIND_FLOAT)
-        return 0;
+    if (!t || !t->data || !t->numel || sh_dtype_kind_of((sh_dtype)t->dtype) != SH_KIND_FLOAT) return 0;
     if (!any_bad(t, inf)) return 0;
     int64_t bad = 0, number = 0;
     SH_EACH_ELEMENT(t, index) {

@@ -211,6 +211,21 @@ Test(spec, nancheck_finds_an_infinity_when_asked) {
     sh_mode_release(m);
 }
 
+Test(spec, nancheck_leaves_a_view_to_its_reader_but_not_a_conversion) {
+    sh_tensor *x = SH_FLOATS(1, NAN), *big = sh_full(SH_SIZES(2), 1e300, .dtype = SH_F64);
+    sh_mode *m = from("nancheck:inf=1,stop=warn,out=OUT");
+    SH_WITH_MODE(m) {
+        sh_tensor *y = sh_transpose(sh_reshape(x, SH_SIZES(1, 2)), 0, 1);
+        cr_assert(eq(u64, sh_finding_count(), 0));
+        sh_to(big, SH_F16);
+        cr_assert(eq(u64, sh_finding_count(), 1));
+        sh_abs(y);
+    }
+    sh_mode_release(m);
+    cr_assert(says("Inf born in to at [0]"));
+    cr_assert(eq(u64, sh_finding_count(), 1));
+}
+
 Test(spec, nancheck_gives_reasons) {
     sh_tensor *zero = number(0), *one = number(1), *inf = number(INFINITY), *neg = number(-2),
               *big = number(3e38);

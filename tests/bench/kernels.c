@@ -56,7 +56,7 @@ static const pair pairs[] = {
 int main(void) {
     make_tensors();
     if (sh_error()) return 1;
-    print_head(peer_name());
+    print_head("shunt", peer_name());
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) print_pair(&pairs[i]);
     return 0;
 }
