@@ -28,6 +28,12 @@ void sh__text_add(sh_text *text, const char *bytes, size_t n) {
     text->at[text->length] = 0;
 }
 
+void sh__text_cut(sh_text *text, size_t length) {
+    if (length >= text->length) return;
+    text->length = length;
+    text->at[length] = 0;
+}
+
 void sh__text_put(sh_text *text, const char *format, ...) {
     va_list list, again;
     va_start(list, format);

@@ -12,6 +12,8 @@ typedef struct sh_text {
 
 void sh__text_put(sh_text *text, const char *format, ...) SH_PRINTF(2, 3);
 void sh__text_add(sh_text *text, const char *bytes, size_t n);
+/* Leaves the first `length` bytes. */
+void sh__text_cut(sh_text *text, size_t length);
 /* As Python's repr writes it: 1.0, 1e-05, inf. */
 void sh__text_float(sh_text *text, double value);
 /* The text, for free(); NULL and an error if memory ran out on the way. */

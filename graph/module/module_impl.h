@@ -1,0 +1,58 @@
+/* module_impl.h - how modules lie in memory.
+ *
+ * Parameters, buffers and children are short lists in the order they were set, searched by name. A module knows the
+ * name that it was first added under, which is what its calls show. */
+#ifndef SH_GRAPH_MODULE_MODULE_IMPL_H
+#define SH_GRAPH_MODULE_MODULE_IMPL_H
+
+#include "dispatch/memory_impl.h"
+#include "dispatch/tensor_impl.h"
+#include "graph/module/module.h"
+
+/* One named thing. In the list of parameters and buffers the object is a tensor, in that of children a module. */
+typedef struct sh_slot_entry {
+    char *name;
+    void *object; /* one reference held */
+} sh_slot_entry;
+
+typedef struct sh_slots {
+    sh_slot_entry *at;
+    uint32_t n, capacity;
+} sh_slots;
+
+typedef struct sh_hook_entry {
+    sh_hook id;
+    sh_forward_pre_hook before; /* one of the two */
+    sh_forward_hook after;
+    void *user;
+} sh_hook_entry;
+
+struct sh_module {
+    atomic_int refs;
+    bool training;
+    const sh_module_type *type;
+    char *name; /* of its first place in a tree; NULL before */
+    sh_slots parameters, buffers, children;
+    sh_hook_entry *hooks;
+    uint32_t nhooks;
+    sh_hook last_hook;
+    _Alignas(16) char state[];
+};
+
+/* The entry of that name (`length` bytes), or NULL. */
+sh_slot_entry *sh__slot_named(const sh_slots *slots, const char *name, size_t length);
+/* The tensor at a dotted path, parameter or buffer as `what` says (SH_PARAMETERS | SH_BUFFERS), or NULL. */
+sh_tensor *sh__module_tensor(const sh_module *module, const char *path, uint32_t what);
+/* Deletes a child, parameter or buffer of this name, if it is there. */
+bool sh__module_drop(sh_module *module, const char *name);
+
+/* ---- sets of addresses ---- */
+typedef struct sh_seen {
+    const void **at;
+    size_t n, capacity;
+} sh_seen;
+/* True the first time it meets the address; false again, and false with an error when memory is out. */
+bool sh__seen_first(sh_seen *seen, const void *address);
+void sh__seen_free(sh_seen *seen);
+
+#endif

@@ -1,0 +1,19 @@
+/* tracing.h - where a trace in progress meets the modules that are called. */
+#ifndef SH_GRAPH_MODULE_TRACING_H
+#define SH_GRAPH_MODULE_TRACING_H
+
+#include "graph/module/module.h"
+
+typedef struct sh_tracing {
+    /* True: the call was answered, the result (NONE and an error if it failed) is in *output. */
+    bool (*module_called)(struct sh_tracing *tracing, sh_module *module, sh_values inputs, sh_value *output);
+} sh_tracing;
+
+/* This thread's innermost trace, or NULL. */
+extern __thread sh_tracing *sh__tracing __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* `values`, or where that is NULL the type's forward for one tensor; no hook, no scope. */
+sh_value sh__module_run(sh_module *module, sh_value (*values)(sh_module *self, sh_values inputs),
+                        sh_values inputs);
+
+#endif
