@@ -1,0 +1,88 @@
+/* nn_types.c - the types of the built-in modules, and what their makers share. */
+#include "graph/module/nn_types.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/text.h"
+#include "ops/ops.h"
+
+static const char *const inputs[] = {"input", NULL};
+
+#define SH_NN(name_, type_, ...)                                  \
+    static const char *const name_##_ops[] = {__VA_ARGS__, NULL}; \
+    const sh_module_type sh__nn_##name_##_type = {                \
+        .name = #type_,                                           \
+        .forward = sh__nn_##name_##_forward,                      \
+        .extra_repr = sh__nn_##name_##_repr,                      \
+        .state_size = sizeof(sh_nn_##name_##_options),            \
+        .inputs = inputs,                                         \
+        .ops = name_##_ops,                                       \
+        .leaf = true,                                             \
+    };
+#define SH_NN_PLAIN(name_, type_, ...)                            \
+    static const char *const name_##_ops[] = {__VA_ARGS__, NULL}; \
+    const sh_module_type sh__nn_##name_##_type = {                \
+        .name = #type_,                                           \
+        .forward = sh__nn_##name_##_forward,                      \
+        .inputs = inputs,                                         \
+        .ops = name_##_ops,                                       \
+        .leaf = true,                                             \
+    };
+#include "graph/module/nn.def"
+#undef SH_NN
+
+sh_module *sh__nn_new(const sh_module_type *type, const void *options) {
+    sh_module *module = sh_module_new(type);
+    if (module) memcpy(module->state, options, type->state_size);
+    return module;
+}
+
+sh_module *sh__nn_finish(sh_module *module) {
+    if (!sh__error_pending()) return module;
+    sh_module_release(module);
+    return NULL;
+}
+
+sh_status sh__nn_check(const sh_module_type *type, const char *argument, int64_t number, int64_t least) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (number >= least) return SH_OK;
+    return sh_fail(SH_ERROR_VALUE, "%s: %s is %lld, expected at least %lld", type->name, argument,
+                   (long long)number, (long long)least);
+}
+
+/* ---- texts ---- */
+
+sh_words sh__nn_pair_text(const int64_t *given) {
+    sh_words words;
+    if (given[1] == SH_SAME)
+        snprintf(words.text, sizeof words.text, "%lld", (long long)given[0]);
+    else
+        snprintf(words.text, sizeof words.text, "(%lld, %lld)", (long long)given[0], (long long)given[1]);
+    return words;
+}
+
+sh_words sh__nn_number_text(double number) {
+    sh_words words = {""};
+    sh_text text = {0};
+    sh__text_float(&text, number);
+    if (text.at) snprintf(words.text, sizeof words.text, "%s", text.at);
+    sh__text_drop(&text);
+    return words;
+}
+
+/* ---- parameters ---- */
+
+void sh__nn_uniform(sh_module *module, const char *name, sh_ints sizes, double bound) {
+    if (!sh__error_pending())
+        sh_module_set_parameter(module, name, sh_sub(sh_mul(sh_rand(sizes), 2 * bound), bound));
+}
+
+void sh__nn_filled(sh_module *module, const char *name, sh_ints sizes, double value, bool parameter) {
+    sh_tensor *t = sh_full(sizes, value, .dtype = SH_F32);
+    if (!t) return;
+    if (parameter)
+        sh_module_set_parameter(module, name, t);
+    else
+        sh_module_set_buffer(module, name, t);
+}
