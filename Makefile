@@ -44,7 +44,7 @@ IO_LIBS := -lprotobuf-c -lzip -ljansson
 
 # ---- sources ---------------------------------------------------------------------------------------------
 GEN_SOURCES := $(wildcard ops/gen/*.c dispatch/schema*.c)# what the generator is made of
-IO_DIRS     := ops/io graph/onnx
+IO_DIRS     := ops/io graph/io graph/onnx
 CORE_DIRS   := $(filter-out $(IO_DIRS) ops/gen,dispatch ops $(wildcard ops/*) graph $(wildcard graph/*) modes)
 c_files      = $(wildcard $(addsuffix /*.c,$(1)))
 objects      = $(patsubst %.c,$(OBJ)/%.o,$(patsubst $(BUILD)/%,%,$(1)))

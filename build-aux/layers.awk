@@ -10,11 +10,12 @@ BEGIN {
     may["ops/io"]        = core " ops/io"
     may["graph"]         = core " graph"
     may["graph/compile"] = core " graph graph/compile"
+    may["graph/io"]      = core " ops/io graph graph/io"
     may["graph/onnx"]    = core " ops/io graph graph/onnx"
     may["modes"]         = core " graph graph/compile modes"
-    may["cli"]           = core " ops/io graph graph/compile graph/onnx modes cli shunt.h"
+    may["cli"]           = core " ops/io graph graph/compile graph/io graph/onnx modes cli shunt.h"
     may["interpose"]     = core " graph graph/compile modes interpose shunt.h"
-    may["shunt.h"]       = core " ops/io graph graph/compile graph/onnx modes"
+    may["shunt.h"]       = core " ops/io graph graph/compile graph/io graph/onnx modes"
 }
 
 function layer(name,    folder) {
