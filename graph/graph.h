@@ -19,120 +19,9 @@
 #ifndef SH_GRAPH_GRAPH_H
 #define SH_GRAPH_GRAPH_H
 
-#include "ops/api.h"
+#include "graph/node.h"
 
 SH_BEGIN_DECLS
-
-typedef struct sh_graph sh_graph;
-typedef struct sh_node sh_node;
-
-/* SH_OPCODE(name, its text). */
-#define SH__OPCODES(SH_OPCODE)                                                                         \
-    SH_OPCODE(PLACEHOLDER, "placeholder")     /* an input; args: its default, or none */               \
-    SH_OPCODE(GET_ATTR, "get_attr")           /* a tensor that the graph owns */                       \
-    SH_OPCODE(CALL_FUNCTION, "call_function") /* an op by name ("add", "add_"), or operator.getitem */ \
-    SH_OPCODE(CALL_MODULE, "call_module")     /* a module by its path */                               \
-    SH_OPCODE(OUTPUT, "output")               /* args: the one value returned */
-
-typedef enum sh_opcode {
-#define SH_OPCODE(name, text) SH_##name,
-    SH__OPCODES(SH_OPCODE)
-#undef SH_OPCODE
-} sh_opcode;
-
-/* The target of nodes that take one of several results: operator.getitem(node, index). */
-#define SH_GETITEM "operator.getitem"
-
-/* ---- arguments ---- */
-typedef enum sh_arg_tag {
-    SH_ARG_NONE,
-    SH_ARG_NODE,
-    SH_ARG_INT,
-    SH_ARG_FLOAT,
-    SH_ARG_FLAG,
-    SH_ARG_STRING,
-    SH_ARG_DTYPE,
-    SH_ARG_LIST,
-    SH_ARG_TUPLE
-} sh_arg_tag;
-
-/* One argument. Lists nest up to 64 deep. Borrowed where it is passed, the node's where it is read. */
-typedef struct sh_arg {
-    uint32_t tag;
-    uint32_t count; /* of a list or tuple */
-    union {
-        sh_node *node;
-        int64_t i; /* INT, FLAG, DTYPE */
-        double f;
-        const char *string;
-        const struct sh_arg *list;
-    } as;
-} sh_arg;
-
-typedef struct sh_args {
-    const sh_arg *at;
-    size_t n;
-} sh_args;
-
-typedef struct sh_kwarg {
-    const char *name;
-    sh_arg value;
-} sh_kwarg;
-
-typedef struct sh_kwargs {
-    const sh_kwarg *at;
-    size_t n;
-} sh_kwargs;
-
-static inline sh_arg sh_arg_none(void) {
-    sh_arg a = {SH_ARG_NONE, 0, {0}};
-    return a;
-}
-static inline sh_arg sh_arg_node(sh_node *node) {
-    sh_arg a = {SH_ARG_NODE, 0, {0}};
-    a.as.node = node;
-    return a;
-}
-static inline sh_arg sh_arg_int(int64_t i) {
-    sh_arg a = {SH_ARG_INT, 0, {0}};
-    a.as.i = i;
-    return a;
-}
-static inline sh_arg sh_arg_float(double f) {
-    sh_arg a = {SH_ARG_FLOAT, 0, {0}};
-    a.as.f = f;
-    return a;
-}
-static inline sh_arg sh_arg_flag(bool flag) {
-    sh_arg a = {SH_ARG_FLAG, 0, {0}};
-    a.as.i = flag;
-    return a;
-}
-static inline sh_arg sh_arg_string(const char *string) {
-    sh_arg a = {SH_ARG_STRING, 0, {0}};
-    a.as.string = string;
-    return a;
-}
-static inline sh_arg sh_arg_dtype(sh_dtype dtype) {
-    sh_arg a = {SH_ARG_DTYPE, 0, {0}};
-    a.as.i = dtype;
-    return a;
-}
-static inline sh_arg sh_arg_list(sh_args list) {
-    sh_arg a = {SH_ARG_LIST, 0, {0}};
-    a.count = (uint32_t)list.n;
-    a.as.list = list.at;
-    return a;
-}
-static inline sh_arg sh_arg_tuple(sh_args list) {
-    sh_arg a = {SH_ARG_TUPLE, 0, {0}};
-    a.count = (uint32_t)list.n;
-    a.as.list = list.at;
-    return a;
-}
-static inline sh_arg sh__arg_itself(sh_arg a) { return a; }
-/* Same meaning: lists entry by entry, strings by content, nodes by identity. */
-SH_API bool sh_arg_equal(sh_arg a, sh_arg b);
 
 /* ---- graphs ---- */
 SH_API sh_graph *sh_graph_new(void);
@@ -183,46 +72,6 @@ SH_API void sh_insertion_end(sh_insertion *insertion);
                         *SH__CAT(v, p) = enter(&v, node);                                \
          SH__CAT(v, p); SH__CAT(v, p) = NULL)
 
-/* ---- nodes: looking ---- */
-SH_API const char *sh_node_name(const sh_node *node);
-SH_API sh_opcode sh_node_opcode(const sh_node *node);
-SH_API const char *sh_opcode_text(sh_opcode opcode);
-SH_API const char *sh_node_target(const sh_node *node);
-SH_API sh_graph *sh_node_graph(const sh_node *node);
-SH_API sh_node *sh_node_next(const sh_node *node); /* NULL behind the last */
-SH_API sh_node *sh_node_prev(const sh_node *node);
-SH_API sh_args sh_node_args(const sh_node *node);
-SH_API sh_kwargs sh_node_kwargs(const sh_node *node);
-/* Argument i, or the keyword of that name; NONE if there is none. */
-SH_API sh_arg sh_node_arg(const sh_node *node, size_t i);
-SH_API sh_arg sh_node_kwarg(const sh_node *node, const char *name);
-/* The nodes that use it, each once, in the order they came to; at most `capacity` are written. Returns how many there are. */
-SH_API size_t sh_node_users(const sh_node *node, sh_node **users, size_t capacity);
-/* The nodes that it uses, each once, in the order of its arguments. */
-SH_API size_t sh_node_inputs(const sh_node *node, sh_node **inputs, size_t capacity);
-
-/* ---- nodes: editing ---- users and inputs follow */
-SH_API sh_status sh_node_set_args(sh_node *node, sh_args args, sh_kwargs kwargs);
-SH_API sh_status sh_node_set_arg(sh_node *node, size_t i, sh_arg arg);
-/* Adds the keyword, or replaces its value. */
-SH_API sh_status sh_node_set_kwarg(sh_node *node, const char *name, sh_arg arg);
-SH_API sh_status sh_node_set_target(sh_node *node, const char *target);
-/* In all arguments of `node`, nested ones too, `by` stands for `old`. */
-SH_API sh_status sh_node_replace_input_with(sh_node *node, sh_node *old, sh_node *by);
-/* The same in all users of `node`; `by` itself, when it uses `node`, keeps doing so. */
-SH_API sh_status sh_node_replace_all_uses_with(sh_node *node, sh_node *by);
-
-/* ---- nodes: what is known about them ---- */
-/* dtype and shape of the (first) result; NULL when unknown. */
-SH_API const sh_spec *sh_node_spec(const sh_node *node);
-SH_API void sh_node_set_spec(sh_node *node, const sh_spec *spec);
-/* The named scopes that were open where it was recorded, "" if none. The string is copied. */
-SH_API const char *sh_node_scope(const sh_node *node);
-SH_API sh_status sh_node_set_scope(sh_node *node, const char *scope);
-/* The address in the program that issued the call it stands for, or NULL. */
-SH_API const void *sh_node_site(const sh_node *node);
-SH_API void sh_node_set_site(sh_node *node, const void *site);
-
 /* ---- attributes ---- tensors that the graph keeps, by name */
 SH_API sh_status sh_graph_set_attr(sh_graph *graph, const char *name, sh_tensor *value);
 SH_API sh_tensor *sh_graph_attr(const sh_graph *graph,
@@ -246,15 +95,6 @@ SH_API sh_list *sh_graph_run(const sh_graph *graph, sh_tensors inputs);
 SH_END_DECLS
 
 #ifndef __cplusplus
-/* A node, a number, a string, an sh_arg as an argument. No statement expression: lists in x must outlive it. */
-#define SH_ARG(x) \
-    _Generic((x), sh_arg: sh__arg_itself, sh_node *: sh_arg_node, bool: sh_arg_flag, float: sh_arg_float, \
-             double: sh_arg_float, char *: sh_arg_string, const char *: sh_arg_string, default: sh_arg_int)(x)
-#define SH_ARGS(...) ((sh_args){(const sh_arg[]){SH__EACH(SH_ARG, __VA_ARGS__)}, SH__COUNT(__VA_ARGS__)})
-#define SH_NO_ARGS ((sh_args){NULL, 0})
-#define SH_KWARG(name, x) ((sh_kwarg){name, SH_ARG(x)})
-#define SH_KWARGS(...) ((sh_kwargs){(const sh_kwarg[]){__VA_ARGS__}, SH__COUNT(__VA_ARGS__)})
-#define SH_NO_KWARGS ((sh_kwargs){NULL, 0})
 /* A call_function node, 1 to 12 positional arguments. */
 #define sh_graph_call_function(graph, target, ...) \
     sh_graph_create_node(graph, SH_CALL_FUNCTION, target, SH_ARGS(__VA_ARGS__), SH_NO_KWARGS, NULL)

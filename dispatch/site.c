@@ -1,5 +1,5 @@
 /* site.c - libdw is opened when the first address is asked for, so that nobody who doesn't ask needs it. */
-#include "modes/site.h"
+#include "dispatch/site.h"
 
 #include <dlfcn.h>
 #include <elfutils/libdwfl.h>

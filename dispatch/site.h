@@ -1,6 +1,6 @@
 /* site.h - from an address in the program to "net.c:31 in forward". */
-#ifndef SH_MODES_SITE_H
-#define SH_MODES_SITE_H
+#ifndef SH_DISPATCH_SITE_H
+#define SH_DISPATCH_SITE_H
 
 #include <stddef.h>
 
