@@ -23,16 +23,21 @@ static bool functional_name(const char *name, char *base, size_t size) {
     return true;
 }
 
-static const sh_op *find_op(const char *name, sh_variant *variant) {
+const sh_op *sh__op_named(const char *name, sh_variant *variant) {
     *variant = SH_FUNCTIONAL;
     const sh_op *op = sh_op_find(name);
     if (op && sh_op_schema(op)) return op;
     char base[96];
-    if (functional_name(name, base, sizeof base)) {
-        const sh_op *plain = sh_op_find(base);
-        *variant = SH_INPLACE;
-        if (plain && sh_op_schema(plain) && (plain->tags & SH_OP_INPLACE)) return plain;
-    }
+    if (!functional_name(name, base, sizeof base)) return NULL;
+    const sh_op *plain = sh_op_find(base);
+    *variant = SH_INPLACE;
+    return plain && sh_op_schema(plain) && (plain->tags & SH_OP_INPLACE) ? plain : NULL;
+}
+
+static const sh_op *find_op(const char *name, sh_variant *variant) {
+    const sh_op *op = sh__op_named(name, variant);
+    if (op) return op;
+    op = sh_op_find(name);
     const char *near = sh_op_suggest(name);
     sh_fail(SH_ERROR_OP, op ? "op %s has kernels but no schema%s%s" : "there is no op %s%s%s", name,
             near && !op ? "; did you mean " : "", near && !op ? near : "");

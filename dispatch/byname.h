@@ -15,6 +15,12 @@ typedef struct sh_argument {
     sh_value value;
 } sh_argument;
 
+/* Arguments of a call, borrowed; positional ones first. */
+typedef struct sh_arguments {
+    const sh_argument *at;
+    size_t n;
+} sh_arguments;
+
 /* Calls op `name` ("add", "add_", "max.dim"). Positional arguments first. `out` is a keyword like others.
  * Numbers may stand where a Tensor may. Results (SH_MAX_RESULTS entries) are owned by the current scope. */
 SH_API sh_status sh_call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results);
@@ -44,6 +50,8 @@ SH_END_DECLS
 /* By name, 1 to 12 arguments, one result. */
 #define sh_call_op(name, ...) \
     sh__call_op(name, (const sh_argument[]){SH__EACH(SH__ARGUMENT, __VA_ARGS__)}, SH__COUNT(__VA_ARGS__))
+#define SH_ARGUMENTS(...) \
+    ((sh_arguments){(const sh_argument[]){SH__EACH(SH__ARGUMENT, __VA_ARGS__)}, SH__COUNT(__VA_ARGS__)})
 #define SH_NAMED(name, v) ((sh_argument){name, SH_VALUE(v)})
 
 /* Anything as a value: tensors, numbers, lists, strings. No statement expression: a list written in place, such as

@@ -47,6 +47,8 @@ struct sh_mode {
     void (*destroy)(void *user);
     sh_status (*pushed)(sh_mode *mode, bool global);
     void (*popped)(sh_mode *mode, bool global);
+    /* Of a mode that captures: runs and records what is called beside ops (graph/function.h); optional. */
+    sh_status (*record)(sh_mode *mode, const void *called);
     atomic_uint_fast64_t version, calls, own_ns;
     _Atomic(const sh_thread *) owner; /* the only thread that ever pushed it, unless */
     atomic_bool shared;               /* ... it met another */
@@ -101,6 +103,8 @@ sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *targe
  * second is the address in the program that the call stands for. */
 sh_status sh__call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results,
                            const void *caller);
+/* The op that a name stands for, "add_" for the in-place form of add too; NULL without an error if there is none. */
+const sh_op *sh__op_named(const char *name, sh_variant *variant);
 /* With one result: it, or NULL. */
 sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device,
                            const void *caller);
@@ -177,5 +181,8 @@ static inline bool sh__globals_any(void) {
 
 /* switch.c: is this mode switched off here? */
 bool sh__mode_is_off(const sh_thread *thread, const sh_mode *mode);
+
+/* introspect.c: the first mode with a `record` that a call which starts now would meet, with a reference for the caller; NULL if there is none. */
+sh_mode *sh__recorder_in_sight(void);
 
 #endif

@@ -30,6 +30,24 @@ size_t sh_modes(sh_mode_info *infos, size_t capacity) {
     return n;
 }
 
+static sh_mode *recorder_among(const sh_thread *thread, const sh_entry *e) {
+    for (; e; e = e->below)
+        if (e->mode->record && !(e->flags & thread->skip) && !sh__mode_is_off(thread, e->mode))
+            return sh_mode_keep(e->mode);
+    return NULL;
+}
+
+sh_mode *sh__recorder_in_sight(void) {
+    sh_thread *thread = &sh__thread;
+    sh_mode *found = NULL;
+    if (!sh__cold() || (thread->state.switches & SH_OFF_ALL)) return NULL;
+    const bool pinned = pin(thread);
+    for (uint32_t p = 0; p < SH_POS_COUNT && !found; p++)
+        found = recorder_among(thread, sh__seen_from_here(thread, p));
+    if (pinned) sh__globals_release(thread);
+    return found;
+}
+
 static void describe_interest(FILE *out, const sh_mode *mode) {
     if (!mode->nfamilies) fputs("all", out);
     for (uint32_t i = 0; i < mode->nfamilies; i++)

@@ -81,6 +81,14 @@ sh_tensors sh_list_view(const sh_list *list) {
     return (sh_tensors){list ? list->at : NULL, sh_list_size(list)};
 }
 
+sh_value sh_list_value(sh_tensors tensors) {
+    if (sh__error_pending()) return sh_none();
+    sh_list *list = sh__list_new(tensors.n);
+    for (size_t i = 0; list && i < tensors.n; i++) list->at[i] = sh_keep(tensors.at[i]);
+    if (!list || !sh__own_list(list)) return sh_none();
+    return sh_value_tensors(sh_list_view(list));
+}
+
 /* Which of the kept values this item is, or -1. */
 static int kept_index(uintptr_t item, const sh_value *kept, uint32_t nkept) {
     for (uint32_t i = 0; i < nkept; i++)

@@ -22,6 +22,8 @@ SH_API size_t sh_list_size(const sh_list *list);
 /* Entry i, borrowed from the list; NULL and an error if out of range. */
 SH_API sh_tensor *sh_list_at(const sh_list *list, size_t i);
 SH_API sh_tensors sh_list_view(const sh_list *list);
+/* A list as a result, owned by the scope; the array of `tensors` need not last. NONE and an error if memory is out. */
+SH_API sh_value sh_list_value(sh_tensors tensors);
 
 typedef struct sh_scope {
     uint32_t mark;

@@ -74,6 +74,17 @@ static sh_status record_whole(sh_mode *mode, sh_call *call) {
     return status;
 }
 
+/* A user function: neither mode sees what its body issues. */
+static sh_status record_function(sh_mode *mode, const void *called) {
+    sh_capture *c = sh_mode_user(mode);
+    sh_switch upper, lower;
+    sh_switch_mode_off(&upper, c->mode);
+    sh_switch_mode_off(&lower, c->lower);
+    sh_status status = sh__recorder_call_function(&c->recorder, called, &c->lock);
+    if (sh_switch_end(&lower) < 0 || sh_switch_end(&upper) < 0) status = sh_error()->code;
+    return status;
+}
+
 static sh_status push_lower(sh_mode *mode, bool global) {
     const sh_capture *c = sh_mode_user(mode);
     return global ? sh_push_mode_global(c->lower) : sh_push_mode(c->lower);
@@ -110,7 +121,9 @@ static sh_mode *make_mode(sh_capture *c, sh_callback callback, sh_mode_options o
     options.kind = SH_MODE_WATCHING;
     options.user = c;
     sh_mode *mode = sh_mode_new(callback, &options);
-    if (mode) atomic_fetch_add(&c->refs, 1);
+    if (!mode) return NULL;
+    mode->record = record_function;
+    atomic_fetch_add(&c->refs, 1);
     return mode;
 }
 

@@ -111,9 +111,9 @@ sh_status sh__recorder_arg(sh_recorder *r, sh_tensor *t, sh_arg *arg) {
     return arg->as.node ? SH_OK : sh_error()->code;
 }
 
-static sh_status list_arg(sh_recorder *r, arguments *to, sh_value v, sh_arg *arg) {
-    sh_arg *list = to->free;
-    to->free += v.count;
+static sh_status list_arg(sh_recorder *r, sh_value v, sh_arg **entries, sh_arg *arg) {
+    sh_arg *list = *entries;
+    *entries += v.count;
     for (uint32_t i = 0; i < v.count; i++) {
         if (v.tag == SH_TAG_INTS)
             list[i] = sh_arg_int(v.as.ints[i]);
@@ -124,11 +124,11 @@ static sh_status list_arg(sh_recorder *r, arguments *to, sh_value v, sh_arg *arg
     return SH_OK;
 }
 
-static sh_status value_arg(sh_recorder *r, arguments *to, sh_value v, sh_arg *arg) {
+sh_status sh__recorder_value(sh_recorder *r, sh_value v, sh_arg **entries, sh_arg *arg) {
     switch (v.tag) {
     case SH_TAG_TENSOR: return sh__recorder_arg(r, v.as.tensor, arg);
     case SH_TAG_TENSORS:
-    case SH_TAG_INTS: return list_arg(r, to, v, arg);
+    case SH_TAG_INTS: return list_arg(r, v, entries, arg);
     case SH_TAG_INT: *arg = sh_arg_int(v.as.i); break;
     case SH_TAG_FLOAT: *arg = sh_arg_float(v.as.f); break;
     case SH_TAG_FLAG: *arg = sh_arg_flag(v.as.i != 0); break;
@@ -146,7 +146,7 @@ static sh_status collect_arguments(sh_recorder *r, const sh_call *call, argument
         if (param->has_default && sh_value_equal(call->args[i], param->value)) continue;
         const bool keyword = param->has_default || param->keyword_only;
         sh_arg *arg = keyword ? &to->kwargs[to->nkwargs].value : &to->args[to->nargs];
-        SH_TRY(value_arg(r, to, call->args[i], arg));
+        SH_TRY(sh__recorder_value(r, call->args[i], &to->free, arg));
         if (keyword)
             to->kwargs[to->nkwargs++].name = param->name;
         else
@@ -168,16 +168,23 @@ static sh_status allocate_entries(const sh_call *call, arguments *to) {
 /* ---- the node of a call ---- */
 
 /* Several results, and the entries of a list, are parts of the node. */
-static sh_status name_results(sh_recorder *r, const sh_call *call, sh_node *node) {
-    const sh_value first = call->results[0];
+static sh_status name_results(sh_recorder *r, const sh_value *results, uint32_t n, sh_node *node) {
+    const sh_value first = results[0];
     for (uint32_t i = 0; first.tag == SH_TAG_TENSORS && i < first.count; i++)
         SH_TRY(sh__identity_set(&r->origins, first.as.tensors[i], node, i));
-    for (uint32_t i = 0; i < call->nresults; i++)
-        if (call->results[i].tag == SH_TAG_TENSOR)
-            SH_TRY(sh__identity_set(&r->origins, call->results[i].as.tensor, node,
-                                    call->nresults > 1 ? (int64_t)i : -1));
-    if (first.tag == SH_TAG_TENSOR && call->nresults == 1) sh__recorder_set_spec(node, first.as.tensor);
+    for (uint32_t i = 0; i < n; i++)
+        if (results[i].tag == SH_TAG_TENSOR)
+            SH_TRY(sh__identity_set(&r->origins, results[i].as.tensor, node, n > 1 ? (int64_t)i : -1));
+    if (first.tag == SH_TAG_TENSOR && n == 1) sh__recorder_set_spec(node, first.as.tensor);
     return SH_OK;
+}
+
+sh_status sh__recorder_finish(sh_recorder *r, sh_node *node, const void *site, const sh_value *results,
+                              uint32_t n) {
+    if (!node) return sh_error()->code;
+    node->site = site;
+    SH_TRY(sh_node_set_scope(node, sh_scope_path()));
+    return name_results(r, results, n, node);
 }
 
 sh_status sh__recorder_append(sh_recorder *r, const sh_call *call) {
@@ -189,8 +196,5 @@ sh_status sh__recorder_append(sh_recorder *r, const sh_call *call) {
                    : sh_graph_create_node(r->graph, SH_CALL_FUNCTION, sh_call_name(call),
                                           (sh_args){a.args, a.nargs}, (sh_kwargs){a.kwargs, a.nkwargs}, NULL);
     sh__free(a.entries);
-    if (!node) return sh_error()->code;
-    node->site = call->site;
-    SH_TRY(sh_node_set_scope(node, sh_scope_path()));
-    return name_results(r, call, node);
+    return sh__recorder_finish(r, node, call->site, call->results, call->nresults);
 }

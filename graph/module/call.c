@@ -147,11 +147,3 @@ sh_tensor *sh_forward(sh_module *module, sh_tensor *x) {
         sh_fail(SH_ERROR_TYPE, "%s gives no tensor: call it by sh_module_call", module->type->name);
     return sh_value_as_tensor(output);
 }
-
-sh_value sh_list_value(sh_tensors tensors) {
-    if (sh__error_pending()) return sh_none();
-    sh_list *list = sh__list_new(tensors.n);
-    for (size_t i = 0; list && i < tensors.n; i++) list->at[i] = sh_keep(tensors.at[i]);
-    if (!list || !sh__own_list(list)) return sh_none();
-    return sh_value_tensors(sh_list_view(list));
-}

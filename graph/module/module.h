@@ -87,8 +87,6 @@ SH_API sh_status sh_module_delete(sh_module *module, const char *path);
 SH_API sh_tensor *sh_forward(sh_module *module, sh_tensor *x);
 /* Runs the hooks of before, forward, and the hooks of after. NONE and an error if one fails. */
 SH_API sh_value sh_module_call(sh_module *module, sh_values inputs);
-/* A list as a result, owned by the scope; the array of `list` need not last. NONE and an error if memory is out. */
-SH_API sh_value sh_list_value(sh_tensors list);
 
 /* Before forward; may write to inputs[0..n). After it; may replace *output. */
 typedef sh_status (*sh_forward_pre_hook)(sh_module *module, sh_value *inputs, size_t n, void *user);
