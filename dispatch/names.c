@@ -1,5 +1,4 @@
 /* names.c - named scopes: "Net.layer1.conv", kept joined so that reading the path costs nothing. */
-#include <stdio.h>
 #include <string.h>
 
 #include "dispatch/chain.h"
@@ -11,11 +10,12 @@ sh_status sh_name_push(const char *name) {
     if (!cold) return SH_ERROR_MEMORY;
     if (!name) return sh_fail(SH_ERROR_NULL, "sh_name_push: name is NULL");
     const uint32_t length = sh__thread.state.names ? cold->names[sh__thread.state.names - 1].length : 0;
-    const size_t more = strlen(name) + (length != 0);
+    const size_t n = strlen(name), more = n + (length != 0);
     if (sh__thread.state.names == SH_NAME_DEPTH || length + more >= SH_NAME_PATH)
         return sh_fail(SH_ERROR_NESTING, "sh_name_push: %s is named scope number %u, path %s", name,
                        sh__thread.state.names + 1, cold->path);
-    snprintf(cold->path + length, SH_NAME_PATH - length, length ? ".%s" : "%s", name);
+    if (length) cold->path[length] = '.';
+    memcpy(cold->path + length + (length != 0), name, n + 1);
     sh__state_changes(&sh__thread);
     cold->names[sh__thread.state.names++].length = length + (uint32_t)more;
     sh__thread.state.balance++;

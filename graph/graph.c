@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/graph_impl.h"
+#include "graph/program.h"
 
 /* ---- making and ending ---- */
 
@@ -15,6 +16,7 @@ sh_graph *sh_graph_new(void) {
     if (!graph) return NULL;
     graph->root.prev = graph->root.next = &graph->root;
     graph->root.graph = graph;
+    pthread_mutex_init(&graph->program.lock, NULL);
     return graph;
 }
 
@@ -26,6 +28,8 @@ static void free_node(sh_node *node) {
 
 void sh_graph_free(sh_graph *graph) {
     if (!graph) return;
+    sh__program_release(graph->program.made);
+    pthread_mutex_destroy(&graph->program.lock);
     for (sh_node *node = graph->root.next, *next; node != &graph->root; node = next) {
         next = node->next;
         free_node(node);
@@ -36,6 +40,9 @@ void sh_graph_free(sh_graph *graph) {
     sh__symbols_free(&graph->strings);
     sh__free(graph);
 }
+
+void sh__graph_set_root(sh_graph *graph, sh_graph_root root) { graph->modules = root; }
+const sh_graph_root *sh__graph_root(const sh_graph *graph) { return &graph->modules; }
 
 size_t sh_graph_size(const sh_graph *graph) { return graph->size; }
 
@@ -81,6 +88,7 @@ static void link_before(sh_node *node, sh_node *place) {
     place->prev->next = node;
     place->prev = node;
     node->graph->size++;
+    node->graph->version++;
 }
 
 static sh_status check_creation(const sh_graph *graph, sh_opcode opcode, const char *target) {
@@ -155,6 +163,7 @@ sh_status sh_graph_erase_node(sh_node *node) {
     node->prev->next = node->next;
     node->next->prev = node->prev;
     node->graph->size--;
+    node->graph->version++;
     node->name->object = NULL;
     free_node(node);
     return SH_OK;

@@ -7,9 +7,12 @@
 #ifndef SH_GRAPH_GRAPH_IMPL_H
 #define SH_GRAPH_GRAPH_IMPL_H
 
+#include <pthread.h>
+
 #include "dispatch/memory_impl.h"
 #include "dispatch/thread.h"
 #include "graph/graph.h"
+#include "graph/root.h"
 #include "graph/symbols.h"
 
 typedef struct sh_use {
@@ -36,11 +39,20 @@ struct sh_node {
     sh_spec spec;
 };
 
+/* The graph made ready to run, kept from run to run: program.h. */
+typedef struct sh_program_cache {
+    pthread_mutex_t lock;
+    struct sh_program *made;
+} sh_program_cache;
+
 struct sh_graph {
     sh_node root; /* before the first and behind the last */
     size_t size;
     uint32_t next_id;
     uint64_t stamp;
+    uint64_t version; /* rises with every edit that a run would notice */
+    sh_program_cache program;
+    sh_graph_root modules;
     sh_insertion *insertion; /* the innermost one open */
     sh_symbols names; /* of nodes; object: the node, NULL when gone; count: highest number on this base */
     sh_symbols attrs; /* object: the tensor, one reference held */

@@ -1,224 +1,262 @@
-/* interpret.c - runs a graph node by node through the public ops.
+/* interpret.c - runs a graph node by node.
  *
- * `values` holds what each node gave, by the node's id, with one reference each; `remaining` counts its users
- * that have not run. A value goes when that count reaches 0, so no more is alive than must be. Each op is
- * called by name inside a named scope of the node, so modes see it and rules can mean it. */
-#include <inttypes.h>
+ * `values` holds what each node gave, by the node's id, with references of its own; the program says after
+ * which step each is needed no more, so no more is alive than must be. What a node makes on the way dies with
+ * the scope around it. */
 #include <stdio.h>
 #include <string.h>
 
 #include "dispatch/chain.h"
-#include "graph/graph_impl.h"
-#include "graph/invoke.h"
+#include "dispatch/site.h"
+#include "graph/interpreter_impl.h"
 
-typedef enum result_kind { RESULT_NONE, RESULT_TENSOR, RESULT_LIST, RESULT_LITERAL } result_kind;
+/* ---- making and ending ---- */
 
-typedef struct result {
-    result_kind kind;
-    union {
-        sh_tensor *tensor;
-        sh_list *list;
-        sh_arg literal; /* a placeholder's default */
-    } as;
-} result;
-
-typedef struct interpreter {
-    const sh_graph *graph;
-    sh_tensors inputs;
-    size_t next_input;
-    result *values;
-    uint32_t *remaining;
-    sh_scratch scratch;
-    sh_list *output;
-} interpreter;
-
-static void drop(result *value) {
-    if (value->kind == RESULT_TENSOR) sh_release(value->as.tensor);
-    if (value->kind == RESULT_LIST) sh__list_release(value->as.list);
-    value->kind = RESULT_NONE;
+static void set_hooks(sh_interpreter *in, const sh_interpreter_options *o) {
+    in->options = *o;
+    in->hooks[SH_PLACEHOLDER] = o->placeholder;
+    in->hooks[SH_GET_ATTR] = o->get_attr;
+    in->hooks[SH_CALL_FUNCTION] = o->call_function;
+    in->hooks[SH_CALL_MODULE] = o->call_module;
+    in->hooks[SH_OUTPUT] = o->output;
 }
 
-static sh_status resolve(void *user, const sh_node *node, sh_value *value) {
-    const interpreter *in = user;
-    const result *r = &in->values[node->id];
-    switch (r->kind) {
-    case RESULT_TENSOR: *value = sh_value_tensor(r->as.tensor); return SH_OK;
-    case RESULT_LIST: *value = sh_value_tensors((sh_tensors){r->as.list->at, r->as.list->n}); return SH_OK;
-    case RESULT_LITERAL: *value = sh__literal_value(r->as.literal); return SH_OK;
-    default: return sh_fail(SH_ERROR_VALUE, "%%%s is used before it has a value", node->name->text);
+sh_interpreter *sh_interpreter_new(sh_graph *graph, const sh_interpreter_options *options) {
+    if (sh__error_pending()) return NULL;
+    if (!graph) {
+        sh_fail(SH_ERROR_NULL, "sh_interpreter_new: graph is NULL");
+        return NULL;
     }
+    sh_interpreter *in = sh__calloc(1, sizeof *in);
+    if (!in) return NULL;
+    in->graph = graph;
+    in->output = sh__absent();
+    if (options) set_hooks(in, options);
+    return in;
 }
 
-/* ---- nodes ---- */
+static void drop_values(sh_interpreter *in) {
+    for (uint32_t i = 0; i < in->nvalues; i++)
+        if (!sh__is_absent(in->values[i])) sh__value_drop(&in->values[i]);
+    in->ngiven = 0;
+}
 
-static sh_status take_results(result *to, const sh_value *results) {
-    uint32_t n = 0;
-    while (n < SH_MAX_RESULTS && results[n].tag != SH_TAG_NONE) n++;
-    if (n == 1 && results[0].tag == SH_TAG_TENSOR) {
-        *to = (result){RESULT_TENSOR, {.tensor = sh_keep(results[0].as.tensor)}};
-        return SH_OK;
-    }
-    const sh_tensors view = sh_value_as_tensors(results[0]);
-    const bool is_list = results[0].tag == SH_TAG_TENSORS;
-    sh_list *list = sh__list_new(is_list ? view.n : n);
-    if (!list) return SH_ERROR_MEMORY;
-    for (uint32_t i = 0; i < list->n; i++) list->at[i] = sh_keep(is_list ? view.at[i] : results[i].as.tensor);
-    *to = (result){RESULT_LIST, {.list = list}};
+static void clear(sh_interpreter *in) {
+    drop_values(in);
+    sh__value_drop(&in->output);
+    sh__free(in->values);
+    sh__free(in->words);
+    sh__free(in->scratch.at);
+}
+
+void sh_interpreter_free(sh_interpreter *in) {
+    if (!in) return;
+    clear(in);
+    sh__free(in);
+}
+
+void *sh_interpreter_user(const sh_interpreter *in) { return in->options.user; }
+sh_graph *sh_interpreter_graph(const sh_interpreter *in) { return in->graph; }
+
+/* ---- values ---- */
+
+static sh_status reserve_values(sh_interpreter *in) {
+    const uint32_t n = in->graph->next_id + 1;
+    if (n <= in->nvalues) return SH_OK;
+    sh_value *values = sh__realloc(in->values, n * sizeof *values);
+    if (!values) return SH_ERROR_MEMORY;
+    in->values = values;
+    while (in->nvalues < n) values[in->nvalues++] = sh__absent();
     return SH_OK;
 }
 
-static sh_status run_op(interpreter *in, const sh_node *node, result *to) {
-    sh_value results[SH_MAX_RESULTS];
-    SH_TRY(sh__node_call(node, resolve, in, &in->scratch, results));
-    return take_results(to, results);
-}
-
-static sh_status run_getitem(const interpreter *in, const sh_node *node, result *to) {
-    const sh_arg from = sh_node_arg(node, 0), index = sh_node_arg(node, 1);
-    if (from.tag != SH_ARG_NODE || index.tag != SH_ARG_INT)
-        return sh_fail(SH_ERROR_ARGUMENT, "operator.getitem takes a node and an integer");
-    const result *list = &in->values[from.as.node->id];
-    if (list->kind != RESULT_LIST)
-        return sh_fail(SH_ERROR_TYPE, "operator.getitem: %%%s is no list of tensors",
-                       from.as.node->name->text);
-    const int64_t n = list->as.list->n, i = index.as.i < 0 ? index.as.i + n : index.as.i;
-    if (i < 0 || i >= n)
-        return sh_fail(SH_ERROR_INDEX,
-                       "operator.getitem: index %" PRId64 " of %%%s, which has %" PRId64 " entries",
-                       index.as.i, from.as.node->name->text, n);
-    *to = (result){RESULT_TENSOR, {.tensor = sh_keep(list->as.list->at[i])}};
+sh_status sh_interpreter_set_value(sh_interpreter *in, const sh_node *node, sh_value value) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (!node || node->graph != in->graph)
+        return sh_fail(SH_ERROR_VALUE, "sh_interpreter_set_value: %s",
+                       node ? "the node is of another graph" : "node is NULL");
+    if (!in->program && !in->ngiven) drop_values(in); /* those kept from the run before */
+    SH_TRY(reserve_values(in));
+    SH_TRY(sh__value_hold(&value));
+    if (!in->program) in->ngiven++;
+    sh__value_drop(&in->values[node->id]);
+    in->values[node->id] = value;
     return SH_OK;
 }
 
-/* In the scopes that were open where it was recorded, and one of its own name. */
-static sh_status run_call(interpreter *in, const sh_node *node, result *to) {
-    if (strcmp(node->target, SH_GETITEM) == 0) return run_getitem(in, node, to);
-    if (*node->scope) SH_TRY(sh_name_push(node->scope));
-    sh_status status = sh_name_push(node->name->text);
-    if (status >= 0) {
-        status = run_op(in, node, to);
-        sh_name_pop();
+sh_value sh_interpreter_value(const sh_interpreter *in, const sh_node *node) {
+    if (node && node->graph == in->graph && node->id < in->nvalues && !sh__is_absent(in->values[node->id]))
+        return in->values[node->id];
+    sh_fail(SH_ERROR_VALUE, "sh_interpreter_value: %%%s has no value", node ? node->name->text : "NULL");
+    return sh_none();
+}
+
+/* ---- before a run ---- */
+
+/* The named inputs behind the first n: each must be a placeholder's that none of the first n goes to. */
+static sh_status check_named(const sh_graph *graph, sh_arguments inputs, size_t n) {
+    for (size_t i = n; i < inputs.n; i++) {
+        const char *const name = inputs.at[i].name;
+        const sh_node *node = sh_graph_first(graph);
+        size_t place = 0;
+        if (!name)
+            return sh_fail(SH_ERROR_ARGUMENT, "input %zu stands without a name behind %s=", i,
+                           inputs.at[i - 1].name);
+        for (; node && !(node->opcode == SH_PLACEHOLDER && strcmp(node->target, name) == 0);
+             node = sh_node_next(node))
+            place += node->opcode == SH_PLACEHOLDER;
+        if (!node) return sh_fail(SH_ERROR_ARGUMENT, "the graph takes no input %s", name);
+        if (place < n) return sh_fail(SH_ERROR_ARGUMENT, "input %s is given twice", name);
     }
-    if (*node->scope) sh_name_pop();
-    return status;
-}
-
-static sh_status run_placeholder(interpreter *in, const sh_node *node, result *to) {
-    if (in->next_input < in->inputs.n) {
-        sh_tensor *t = in->inputs.at[in->next_input++];
-        if (!t) return sh_fail(SH_ERROR_NULL, "input %s is NULL", node->target);
-        *to = (result){RESULT_TENSOR, {.tensor = sh_keep(t)}};
-        return SH_OK;
-    }
-    if (!node->args.n)
-        return sh_fail(SH_ERROR_ARGUMENT, "input %s is missing: %zu are given", node->target, in->inputs.n);
-    *to = (result){RESULT_LITERAL, {.literal = node->args.at[0]}};
     return SH_OK;
 }
 
-static sh_status run_get_attr(const interpreter *in, const sh_node *node, result *to) {
-    sh_tensor *t = sh_graph_attr(in->graph, node->target);
-    if (!t) return sh_fail(SH_ERROR_VALUE, "the graph has no attribute %s", node->target);
-    *to = (result){RESULT_TENSOR, {.tensor = sh_keep(t)}};
-    return SH_OK;
-}
-
-/* Writes the tensors under `arg` to `to` (NULL: only counts) and adds how many they are to `n`. */
-static sh_status flatten(interpreter *in, sh_arg arg, sh_tensor **to, size_t *n) {
-    if (arg.tag == SH_ARG_LIST || arg.tag == SH_ARG_TUPLE) {
-        for (uint32_t i = 0; i < arg.count; i++) SH_TRY(flatten(in, arg.as.list[i], to, n));
-        return SH_OK;
-    }
-    if (arg.tag == SH_ARG_NONE) return SH_OK;
-    const result *r = arg.tag == SH_ARG_NODE ? &in->values[arg.as.node->id] : NULL;
-    if (!r || r->kind == RESULT_NONE || r->kind == RESULT_LITERAL)
-        return sh_fail(SH_ERROR_TYPE, "an output is no tensor");
-    const size_t more = r->kind == RESULT_LIST ? r->as.list->n : 1;
-    for (size_t i = 0; to && i < more; i++)
-        to[*n + i] = sh_keep(r->kind == RESULT_LIST ? r->as.list->at[i] : r->as.tensor);
-    *n += more;
-    return SH_OK;
-}
-
-static sh_status run_output(interpreter *in, const sh_node *node) {
+static sh_status take_inputs(sh_interpreter *in, sh_arguments inputs) {
     size_t n = 0;
-    SH_TRY(flatten(in, sh_node_arg(node, 0), NULL, &n));
-    in->output = sh__list_new(n);
-    if (!in->output) return SH_ERROR_MEMORY;
-    n = 0;
-    return flatten(in, sh_node_arg(node, 0), in->output->at, &n);
+    while (n < inputs.n && !inputs.at[n].name) n++;
+    if (n > in->program->ninputs)
+        return sh_fail(SH_ERROR_ARGUMENT, "%zu inputs given, the graph takes %u", n, in->program->ninputs);
+    SH_TRY(check_named(in->graph, inputs, n));
+    in->inputs = inputs;
+    in->npositional = n;
+    return SH_OK;
 }
 
-static sh_status run_node(interpreter *in, const sh_node *node) {
-    result *to = &in->values[node->id];
-    switch (node->opcode) {
-    case SH_PLACEHOLDER: return run_placeholder(in, node, to);
-    case SH_GET_ATTR: return run_get_attr(in, node, to);
-    case SH_CALL_FUNCTION: return run_call(in, node, to);
-    case SH_OUTPUT: return run_output(in, node);
-    default:
-        return sh_fail(SH_ERROR_UNSUPPORTED, "%s can't be run: the graph holds no modules",
-                       sh_opcode_text(node->opcode));
+/* The graph's own program, or one without what the given values make needless. */
+static sh_program *choose_program(const sh_interpreter *in) {
+    if (!in->ngiven) return sh__program_of(in->graph);
+    bool *given = sh__calloc(in->nvalues, 2 * sizeof *given), *needless = given + in->nvalues;
+    if (!given) return NULL;
+    for (uint32_t i = 0; i < in->nvalues; i++) given[i] = !sh__is_absent(in->values[i]);
+    sh_program *program =
+        sh__needless_nodes(in->graph, given, needless) < 0 ? NULL : sh__program_without(in->graph, needless);
+    sh__free(given);
+    return program;
+}
+
+static sh_status prepare(sh_interpreter *in, sh_arguments inputs) {
+    if (!in->ngiven) drop_values(in);
+    SH_TRY(reserve_values(in));
+    in->program = choose_program(in);
+    if (!in->program) return sh_error()->code;
+    if (in->program->words > in->nwords) {
+        uint64_t *words = sh__realloc(in->words, in->program->words * sizeof *words);
+        if (!words) return SH_ERROR_MEMORY;
+        in->words = words;
+        in->nwords = in->program->words;
     }
+    return take_inputs(in, inputs);
 }
 
 /* ---- the run ---- */
 
-static void free_used(interpreter *in, const sh_node *node) {
-    in->remaining[node->id] = node->nusers;
-    if (!node->nusers) drop(&in->values[node->id]);
-    for (uint32_t i = 0; i < node->ninputs; i++) {
-        const uint32_t id = node->uses[i].input->id;
-        if (--in->remaining[id] == 0) drop(&in->values[id]);
-    }
+sh_status sh_interpreter_run_node(sh_interpreter *in, sh_node *node, sh_value *result) {
+    if (in->step && in->step->node == node) return sh__step_run(in, result);
+    return sh_fail(SH_ERROR_VALUE, "sh_interpreter_run_node: %%%s is not the node at hand",
+                   node ? node->name->text : "NULL");
 }
 
-/* The pending error also says which node was running. */
+/* The pending error also says which node was running, and where that was recorded. */
 static void name_node(const sh_node *node) {
     const sh_error_info info = *sh_error();
-    char *text;
-    char message[SH_MESSAGE_SIZE], op[96], where[160];
+    char message[SH_MESSAGE_SIZE], op[96], where[160], site[160] = "";
     snprintf(message, sizeof message, "%s", info.message);
     snprintf(op, sizeof op, "%s", info.op);
     snprintf(where, sizeof where, "%s", info.where);
     sh_clear_error();
-    text = sh_node_text(node);
+    char *text = sh_node_text(node);
     if (!text) return;
-    sh_fail(info.code, "%s; while executing %s", message, text);
+    sh_site_text(node->site, site, sizeof site);
+    sh_fail(info.code, "%s; while executing %s%s%s", message, text, *site ? ", recorded at " : "", site);
     char *const name = strchr(where, ' ');
     if (name) *name = 0;
     sh__error_at(*op ? op : NULL, name ? where : NULL, name ? name + 1 : NULL);
     sh__free(text);
 }
 
-static sh_status run(interpreter *in) {
-    for (const sh_node *node = sh_graph_first(in->graph); node && !in->output; node = sh_node_next(node)) {
-        sh_status status = SH_OK;
-        SH_SCOPE status = run_node(in, node);
-        if (status < 0) {
-            name_node(node);
-            return status;
-        }
-        free_used(in, node);
+static sh_status run_and_hold(sh_interpreter *in, sh_node *node, sh_value *result) {
+    const sh_status status = SH_UNLIKELY(in->options.run_node != NULL)
+                                 ? in->options.run_node(in, node, result)
+                                 : sh__step_run(in, result);
+    if (status < 0 || sh__error_pending()) return sh__error_ensure(status);
+    return sh__value_hold(result);
+}
+
+static void end_values(sh_interpreter *in, const sh_step *step) {
+    for (uint32_t i = 0; i < step->nends; i++) sh__value_drop(&in->values[step->ends[i]]);
+}
+
+static sh_status run_step(sh_interpreter *in, const sh_step *step) {
+    sh_value result = sh_none();
+    sh_status status = SH_OK;
+    in->step = step;
+    SH_SCOPE status = run_and_hold(in, step->node, &result);
+    if (status < 0) {
+        name_node(step->node);
+        return sh_error()->code;
     }
-    if (in->next_input < in->inputs.n)
-        return sh_fail(SH_ERROR_ARGUMENT, "sh_graph_run: %zu inputs given, the graph takes %zu", in->inputs.n,
-                       in->next_input);
-    if (!in->output) return sh_fail(SH_ERROR_VALUE, "sh_graph_run: the graph has no output node");
+    sh_value *to = step->node->opcode == SH_OUTPUT ? &in->output : &in->values[step->node->id];
+    sh__value_drop(to);
+    *to = result;
+    if (!in->options.keep_values) end_values(in, step);
     return SH_OK;
+}
+
+static sh_status run_all(sh_interpreter *in) {
+    for (uint32_t i = 0; i < in->program->nsteps && sh__is_absent(in->output); i++)
+        SH_TRY(run_step(in, &in->program->steps[i]));
+    if (sh__is_absent(in->output))
+        return sh_fail(SH_ERROR_VALUE, "the graph can't be run: it has no output node");
+    return SH_OK;
+}
+
+sh_status sh_interpreter_run(sh_interpreter *in, sh_arguments inputs, sh_value *result) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (in->program) return sh_fail(SH_ERROR_VALUE, "sh_interpreter_run: the interpreter is running already");
+    sh_status status = prepare(in, inputs);
+    if (status >= 0) status = run_all(in);
+    sh__program_release(in->program);
+    in->program = NULL;
+    in->step = NULL;
+    in->ngiven = 0;
+    if (!in->options.keep_values || status < 0) drop_values(in);
+    *result = sh_none();
+    if (status >= 0) {
+        *result = in->output;
+        in->output = sh__absent();
+        return sh__value_own(result);
+    }
+    sh__value_drop(&in->output);
+    return status;
+}
+
+/* ---- with tensors only ---- */
+
+static sh_list *as_list(sh_value value) {
+    if (value.tag == SH_TAG_TENSORS) return sh__list_of(value);
+    const bool tensor = value.tag == SH_TAG_TENSOR;
+    if (!tensor && value.tag != SH_TAG_NONE) {
+        sh_fail(SH_ERROR_TYPE,
+                "sh_graph_run: the graph returns no tensor; sh_interpreter_run gives what it returns");
+        return NULL;
+    }
+    sh_list *list = sh__list_new(tensor);
+    if (list && tensor) list->at[0] = sh_keep(value.as.tensor);
+    return list ? sh__own_list(list) : NULL;
 }
 
 sh_list *sh_graph_run(const sh_graph *graph, sh_tensors inputs) {
     if (sh__error_pending()) return NULL;
-    interpreter in = {.graph = graph, .inputs = inputs};
-    in.values = sh__calloc(graph->next_id + 1, sizeof *in.values);
-    in.remaining = in.values ? sh__calloc(graph->next_id + 1, sizeof *in.remaining) : NULL;
-    const sh_status status = in.remaining ? run(&in) : SH_ERROR_MEMORY;
-    for (uint32_t i = 0; in.values && i < graph->next_id; i++) drop(&in.values[i]);
-    sh__free(in.values);
-    sh__free(in.remaining);
-    sh__free(in.scratch.at);
-    if (status >= 0) return sh__own_list(in.output);
-    if (in.output) sh__list_release(in.output);
-    return NULL;
+    sh_argument *arguments = sh__calloc(inputs.n + 1, sizeof *arguments);
+    sh_interpreter in = {.graph = (sh_graph *)(uintptr_t)graph, .output = sh__absent()};
+    sh_value result = sh_none();
+    for (size_t i = 0; arguments && i < inputs.n; i++) {
+        arguments[i].value = sh_value_tensor(inputs.at[i]);
+        if (!inputs.at[i]) sh_fail(SH_ERROR_NULL, "sh_graph_run: input %zu is NULL", i);
+    }
+    const sh_status status =
+        arguments ? sh_interpreter_run(&in, (sh_arguments){arguments, inputs.n}, &result) : SH_ERROR_MEMORY;
+    clear(&in);
+    sh__free(arguments);
+    return status < 0 ? NULL : as_list(result);
 }

@@ -75,29 +75,30 @@ static sh_status reserve(sh_scratch *scratch, const sh_node *node) {
     return SH_OK;
 }
 
-static sh_status fill(const invocation *in, const sh_node *node, sh_argument *arguments) {
+sh_status sh__node_arguments(const sh_node *node, sh_resolver resolve, void *user, sh_scratch *scratch,
+                             sh_argument *arguments) {
+    const invocation in = {resolve, user, scratch};
+    SH_TRY(reserve(scratch, node));
     for (size_t i = 0; i < node->args.n; i++, arguments++) {
         arguments->name = NULL;
-        SH_TRY(value_of(in, node->args.at[i], &arguments->value));
+        SH_TRY(value_of(&in, node->args.at[i], &arguments->value));
     }
     for (size_t i = 0; i < node->kwargs.n; i++, arguments++) {
         arguments->name = node->kwargs.at[i].name;
-        SH_TRY(value_of(in, node->kwargs.at[i].value, &arguments->value));
+        SH_TRY(value_of(&in, node->kwargs.at[i].value, &arguments->value));
     }
     return SH_OK;
 }
 
 sh_status sh__node_call(const sh_node *node, sh_resolver resolve, void *user, sh_scratch *scratch,
                         sh_value *results) {
-    const invocation in = {resolve, user, scratch};
     const void *const caller[] = {NULL, node->site}; /* findings then name the place that was recorded */
     sh_argument arguments[SH_MAX_ARGS + 1];
     const size_t n = node->args.n + node->kwargs.n;
     if (n > SH_MAX_ARGS + 1)
         return sh_fail(SH_ERROR_ARGUMENT, "%s: %zu arguments are too many", node->target, n);
     memset(results, 0, SH_MAX_RESULTS * sizeof *results);
-    SH_TRY(reserve(scratch, node));
-    SH_TRY(fill(&in, node, arguments));
+    SH_TRY(sh__node_arguments(node, resolve, user, scratch, arguments));
     return sh__call_by_name(node->target, arguments, n, results, caller);
 }
 

@@ -13,6 +13,10 @@ typedef struct sh_scratch {
     size_t size, used;
 } sh_scratch;
 
+/* The values of its arguments, positional ones first; `arguments` has room for all. Lists are in `scratch` till its next
+ * use. */
+sh_status sh__node_arguments(const sh_node *node, sh_resolver resolve, void *user, sh_scratch *scratch,
+                             sh_argument *arguments);
 /* Calls the op that the node names, in the name of the place where the node was recorded. Results
  * (SH_MAX_RESULTS entries) are the scope's; past the last they are NONE. */
 sh_status sh__node_call(const sh_node *node, sh_resolver resolve, void *user, sh_scratch *scratch,

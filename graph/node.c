@@ -72,6 +72,7 @@ sh_status sh_node_set_target(sh_node *node, const char *target) {
     const char *copy = sh__graph_string(node->graph, target);
     if (!copy) return SH_ERROR_MEMORY;
     node->target = copy;
+    node->graph->version++;
     return SH_OK;
 }
 
@@ -145,6 +146,7 @@ static void install(sh_node *node, const sh_arg_block *fresh, sh_use *uses, uint
     node->uses = uses;
     node->ninputs = n;
     for (uint32_t i = 0; i < n; i++) link_use(&uses[i]);
+    node->graph->version++;
 }
 
 /* The node takes the block, or it is freed. */

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "dispatch/memory_impl.h"
+#include "dispatch/site.h"
 #include "dispatch/tensor_impl.h"
 #include "modes/finding.h"
 #include "modes/reason.h"
 #include "modes/scan.h"
-#include "modes/site.h"
 #include "modes/where.h"
 #include "ops/element.h"
 

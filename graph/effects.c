@@ -1,0 +1,74 @@
+/* effects.c - effects by what is declared: variants, tags, alias marks of the schema, flags of functions.
+ *
+ * An op with a flag `training` that is off writes and draws nothing, whatever its schema says. */
+#include "graph/effects.h"
+
+#include <string.h>
+
+#include "dispatch/chain.h"
+#include "graph/bind.h"
+#include "graph/function.h"
+#include "graph/graph_impl.h"
+
+static const sh_node *node_of(const sh_arg *arg) {
+    return arg && arg->tag == SH_ARG_NODE ? arg->as.node : NULL;
+}
+
+static const sh_node *first_input(const sh_node *node) { return node->ninputs ? node->uses[0].input : NULL; }
+
+static bool is_at_rest(const sh_binding *b) {
+    const int i = sh_schema_find(b->schema, "training");
+    if (i < 0 || b->schema->params[i].type != SH_TYPE_FLAG) return false;
+    const sh_arg *arg = b->args[i];
+    return arg ? arg->tag == SH_ARG_FLAG && !arg->as.i : !b->schema->params[i].value.as.i;
+}
+
+static uint32_t declared(const sh_binding *b) {
+    uint32_t what = b->variant != SH_FUNCTIONAL ? SH__EFFECT_WRITES : 0;
+    if (is_at_rest(b)) return what;
+    if (b->op->tags & SH_OP_RANDOM) what |= SH__EFFECT_RANDOM;
+    if ((b->op->tags & SH_OP_CUSTOM) && !(b->op->tags & (SH_OP_PURE | SH_OP_RANDOM)))
+        what |= SH__EFFECT_OTHER;
+    for (uint32_t i = 0; i < b->schema->nparams; i++)
+        if (b->schema->params[i].written && node_of(b->args[i])) what |= SH__EFFECT_OTHER;
+    return what;
+}
+
+static const sh_node *aliased(const sh_binding *b) {
+    if (b->variant != SH_FUNCTIONAL) return node_of(sh__bound_target(b));
+    for (uint32_t i = 0; i < b->schema->nparams; i++)
+        if (b->schema->params[i].alias && node_of(b->args[i])) return node_of(b->args[i]);
+    return b->op->tags & SH_OP_VIEW ? node_of(b->args[0]) : NULL;
+}
+
+static sh_effects of_function(const sh_node *node) {
+    const bool pure = (sh_function_flags(node->target) & SH_FUNCTION_PURE) != 0;
+    return (sh_effects){pure ? 0 : SH__EFFECT_OTHER, NULL, first_input(node)};
+}
+
+static sh_effects of_call(const sh_node *node) {
+    sh_binding b;
+    if (strcmp(node->target, SH_GETITEM) == 0) return (sh_effects){0, NULL, first_input(node)};
+    if (sh__bind(node, &b) < 0) {
+        sh_clear_error();
+        return of_function(node);
+    }
+    return (sh_effects){declared(&b), node_of(sh__bound_target(&b)), aliased(&b)};
+}
+
+static sh_effects of_module(const sh_node *node) {
+    const sh_graph_root *root = sh__graph_root(node->graph);
+    const bool impure = root->is_impure && root->is_impure(root->object, node->target);
+    return (sh_effects){impure ? SH__EFFECT_OTHER : 0, NULL, first_input(node)};
+}
+
+sh_effects sh__node_effects(const sh_node *node) {
+    if (node->opcode == SH_CALL_FUNCTION) return of_call(node);
+    if (node->opcode == SH_CALL_MODULE) return of_module(node);
+    return (sh_effects){0, NULL, NULL};
+}
+
+bool sh_node_is_impure(const sh_node *node) {
+    if (node->opcode == SH_PLACEHOLDER || node->opcode == SH_OUTPUT) return true;
+    return sh__node_effects(node).what != 0;
+}

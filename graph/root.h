@@ -1,0 +1,24 @@
+/* root.h - what a graph looks up beside its own attributes: a tree of modules, given by whoever owns both.
+ *
+ * call_module nodes and get_attr targets that the graph has no tensor for go there by their dotted path. The graph
+ * keeps the table by value and borrows the object, which must outlive it or be taken off. */
+#ifndef SH_GRAPH_ROOT_H
+#define SH_GRAPH_ROOT_H
+
+#include "graph/graph.h"
+
+typedef struct sh_graph_root {
+    void *object; /* NULL: there is none */
+    /* Runs the submodule at `path`; tensors in the result are arguments or the scope's. */
+    sh_status (*call)(void *object, const char *path, sh_arguments args, sh_value *result);
+    /* The parameter or buffer at `path`, borrowed; NULL without an error if there is none. */
+    sh_tensor *(*tensor)(void *object, const char *path);
+    bool (*has_module)(void *object, const char *path);
+    /* Does running it do more than give a value, so that it must stay though nobody uses that? Optional: no. */
+    bool (*is_impure)(void *object, const char *path);
+} sh_graph_root;
+
+void sh__graph_set_root(sh_graph *graph, sh_graph_root root);
+const sh_graph_root *sh__graph_root(const sh_graph *graph);
+
+#endif
