@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dispatch/no_data.h"
 #include "dispatch/tensor_impl.h"
 
 sh_status sh__spec_check(const sh_spec *spec, const char *what) {
@@ -217,7 +218,7 @@ static const void *only_element(const sh_tensor *t, const char *what) {
     else if (t->numel != 1)
         sh_fail(SH_ERROR_SHAPE, "%s: a tensor with %lld elements, expected 1", what, (long long)t->numel);
     else if (!t->data)
-        sh_fail(SH_ERROR_DEVICE, "%s: a meta tensor holds no data", what);
+        sh__no_data(t, what);
     else
         return t->data;
     return NULL;
@@ -240,7 +241,7 @@ int64_t sh_item_int(const sh_tensor *t) {
 
 double sh_tensor_at(const sh_tensor *t, const int64_t *index) {
     if (!t->data) {
-        sh_fail(SH_ERROR_DEVICE, "sh_tensor_at: a meta tensor holds no data");
+        sh__no_data(t, "sh_tensor_at");
         return NAN;
     }
     int64_t offset = 0;

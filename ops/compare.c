@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "dispatch/no_data.h"
 #include "ops/element.h"
 #include "ops/promote.h"
 
@@ -30,7 +31,7 @@ static bool usable(const char *what, const sh_tensor *a, const sh_tensor *b) {
     if (!a || !b)
         sh_fail(SH_ERROR_NULL, "%s: argument %s is NULL", what, a ? "b" : "a");
     else if (a->device == SH_META || b->device == SH_META)
-        sh_fail(SH_ERROR_DEVICE, "%s: a meta tensor holds no data", what);
+        sh__no_data(a->device == SH_META ? a : b, what);
     else
         return true;
     return false;

@@ -1,5 +1,6 @@
 #include "ops/dlpack.h"
 
+#include "dispatch/no_data.h"
 #include "dispatch/tensor_impl.h"
 
 enum { CPU = 1, CODE_INT = 0, CODE_UINT = 1, CODE_FLOAT = 2, CODE_BFLOAT = 4, CODE_BOOL = 6, READ_ONLY = 1 };
@@ -33,6 +34,10 @@ static void delete_versioned(DLManagedTensorVersioned *self) { take_back(self->m
 
 static handed_out *hand_out(sh_tensor *t, DLTensor *dl) {
     if (sh__error_pending()) return NULL;
+    if (t && sh__is_traced(t)) {
+        sh__no_data(t, "sh_to_dlpack");
+        return NULL;
+    }
     if (!t || t->device != SH_HOST) {
         sh_fail(t ? SH_ERROR_DEVICE : SH_ERROR_NULL,
                 t ? "sh_to_dlpack: the tensor is not on the host" : "sh_to_dlpack: the tensor is NULL");

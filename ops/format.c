@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dispatch/no_data.h"
 #include "ops/element.h"
 
 enum { NUMBER = 64, PREFIX = 7 /* of "tensor(" */ };
@@ -201,6 +202,10 @@ char *sh_tensor_text(const sh_tensor *t) {
     if (sh__error_pending()) return NULL;
     if (!t) {
         sh_fail(SH_ERROR_NULL, "sh_tensor_text: the tensor is NULL");
+        return NULL;
+    }
+    if (sh__is_traced(t)) {
+        sh__no_data(t, "sh_tensor_text");
         return NULL;
     }
     const sh_print_options options = the_options;

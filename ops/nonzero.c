@@ -1,6 +1,7 @@
 /* nonzero.c - the one op here whose shape depends on data: it counts first, then makes its result.
  *
  * Elements are looked at as bits, so that four widths serve all dtypes. */
+#include "dispatch/no_data.h"
 #include "ops/element.h"
 #include "ops/kernels.h"
 
@@ -77,9 +78,7 @@ static void find(const sh_tensor *self, int64_t *to) {
 }
 
 sh_status sh_any_nonzero(sh_value *results, sh_tensor *self) {
-    if (self->device == SH_META)
-        return sh_fail(SH_ERROR_DEVICE,
-                       "nonzero: the shape of the result depends on data, and a meta tensor holds none");
+    if (self->device == SH_META) return sh__no_data(self, "nonzero: the shape of the result depends on data");
     if (self->device != SH_HOST)
         return sh_fail(SH_ERROR_DEVICE, "nonzero: self is on device %d, expected host", self->device);
     const sh_spec spec = {.dtype = SH_I64, .ndim = 2, .sizes = {count(self), self->ndim}};

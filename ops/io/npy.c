@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "dispatch/memory_impl.h"
+#include "dispatch/no_data.h"
 #include "ops/io/file.h"
 #include "ops/io/io.h"
 #include "ops/ops.h"
@@ -200,7 +201,7 @@ sh_tensor *sh_load_npy(const char *path) {
 
 sh_tensor *sh_npy_plain(const sh_tensor *t) {
     if (sh_tensor_device(t) != SH_HOST) {
-        sh_fail(SH_ERROR_DEVICE, "a meta tensor holds no data to save");
+        sh__no_data(t, "saving");
         return NULL;
     }
     sh_tensor *plain = (sh_tensor *)(uintptr_t)t;
@@ -241,8 +242,7 @@ static sh_status write_npy(sh_file_out *out, const sh_tensor *t) {
 sh_status sh_save_npy(const char *path, const sh_tensor *t) {
     if (sh_error()) return sh_error()->code;
     if (!t) return sh_fail(SH_ERROR_NULL, "sh_save_npy: the tensor is NULL");
-    if (sh_tensor_device(t) != SH_HOST)
-        return sh_fail(SH_ERROR_DEVICE, "sh_save_npy: a meta tensor holds no data");
+    if (sh_tensor_device(t) != SH_HOST) return sh__no_data(t, "sh_save_npy");
     SH_SCOPE_HERE;
     const sh_tensor *plain = sh_npy_plain(t);
     if (!plain) return sh_error()->code;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "dispatch/memory_impl.h"
+#include "dispatch/no_data.h"
 #include "ops/io/file.h"
 #include "ops/io/io.h"
 #include "ops/io/npy.h"
@@ -194,7 +195,7 @@ static sh_status check_entries(const sh_dict *dict) {
         if (strcmp(sh_dict_name(dict, i), "__metadata__") == 0)
             return sh_fail(SH_ERROR_VALUE, "no tensor in a safetensors file can be named __metadata__");
         if (sh_tensor_device(sh_dict_at(dict, i)) != SH_HOST)
-            return sh_fail(SH_ERROR_DEVICE, "%s: a meta tensor holds no data to save", sh_dict_name(dict, i));
+            return sh__no_data(sh_dict_at(dict, i), sh_dict_name(dict, i));
     }
     return SH_OK;
 }
