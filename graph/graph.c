@@ -28,6 +28,7 @@ static void free_node(sh_node *node) {
 
 void sh_graph_free(sh_graph *graph) {
     if (!graph) return;
+    sh__graph_set_root(graph, (sh_graph_root){0});
     sh__program_release(graph->program.made);
     pthread_mutex_destroy(&graph->program.lock);
     for (sh_node *node = graph->root.next, *next; node != &graph->root; node = next) {
@@ -41,7 +42,12 @@ void sh_graph_free(sh_graph *graph) {
     sh__free(graph);
 }
 
-void sh__graph_set_root(sh_graph *graph, sh_graph_root root) { graph->modules = root; }
+void sh__graph_set_root(sh_graph *graph, sh_graph_root root) {
+    const sh_graph_root before = graph->modules;
+    graph->modules = root;
+    if (before.release) before.release(before.object);
+}
+
 const sh_graph_root *sh__graph_root(const sh_graph *graph) { return &graph->modules; }
 
 size_t sh_graph_size(const sh_graph *graph) { return graph->size; }

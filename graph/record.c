@@ -5,31 +5,25 @@
  * aside where a dispatch-level mode may rewrite. */
 #include "graph/record.h"
 
-#include <pthread.h>
-
 #include "dispatch/chain.h"
 #include "graph/graph_impl.h"
-#include "graph/recorder.h"
+#include "graph/record_impl.h"
 
-struct sh_capture {
-    atomic_int refs;      /* the handle's and each mode's */
-    sh_mode *mode;        /* the handle's reference */
-    sh_mode *lower;       /* the reference is the upper mode's; NULL where there is only one */
-    pthread_mutex_t lock; /* for what follows */
-    sh_recorder recorder;
-    bool told;
-    void (*finish)(sh_capture *capture, void *user);
-    void *user;
-};
-
-static sh_status record(sh_capture *c, sh_call *call) {
+/* SH_OK: it ran; SH_PASS: it ran, and is not to be recorded. */
+static sh_status run(sh_capture *c, sh_call *call) {
+    if (c->run) return c->run(call, c->run_user);
     if (call->target) {
         pthread_mutex_lock(&c->lock);
         const sh_status status = sh__recorder_before_write(&c->recorder, call->target);
         pthread_mutex_unlock(&c->lock);
         SH_TRY(status);
     }
-    SH_TRY(sh_next(call));
+    return sh_next(call);
+}
+
+static sh_status record(sh_capture *c, sh_call *call) {
+    const sh_status ran = run(c, call);
+    if (ran != SH_OK) return ran;
     pthread_mutex_lock(&c->lock);
     const sh_status status = sh__recorder_append(&c->recorder, call);
     pthread_mutex_unlock(&c->lock);

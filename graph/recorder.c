@@ -46,6 +46,8 @@ static sh_node *add_constant(sh_recorder *r, sh_tensor *t, sh_tensor *value) {
     return node;
 }
 
+sh_node *sh__recorder_constant(sh_recorder *r, sh_tensor *t) { return add_constant(r, t, t); }
+
 /* Behind the node and what was taken from it before. */
 static sh_node *add_getitem(sh_recorder *r, sh_origin *origin) {
     sh_node *last = origin->node, *item = NULL;
@@ -66,12 +68,13 @@ static sh_node *add_getitem(sh_recorder *r, sh_origin *origin) {
 
 static sh_node *node_of(sh_recorder *r, sh_tensor *t) {
     sh_origin *origin = sh__identity_find(&r->origins, t);
-    if (!origin) return add_constant(r, t, t);
+    if (!origin) return r->outside ? r->outside(r, t) : add_constant(r, t, t);
     return origin->item < 0 ? origin->node : add_getitem(r, origin);
 }
 
 /* What the graph keeps of memory that is about to be written becomes a copy. */
 sh_status sh__recorder_before_write(sh_recorder *r, sh_tensor *target) {
+    if (r->outside) return SH_OK;
     if (!sh__identity_find(&r->origins, target) && !add_constant(r, target, copy_of(target)))
         return sh_error()->code;
     for (uint32_t i = 0; i < r->graph->attrs.n; i++) {
@@ -167,14 +170,20 @@ static sh_status allocate_entries(const sh_call *call, arguments *to) {
 
 /* ---- the node of a call ---- */
 
+/* From now on the tensor stands for the node. In a trace it also says so. */
+static sh_status name_result(sh_recorder *r, sh_tensor *t, sh_node *node, int64_t item) {
+    if (r->outside && t->device == SH_META) t->flags |= SH_TENSOR_UNBOUND;
+    return sh__identity_set(&r->origins, t, node, item);
+}
+
 /* Several results, and the entries of a list, are parts of the node. */
 static sh_status name_results(sh_recorder *r, const sh_value *results, uint32_t n, sh_node *node) {
     const sh_value first = results[0];
     for (uint32_t i = 0; first.tag == SH_TAG_TENSORS && i < first.count; i++)
-        SH_TRY(sh__identity_set(&r->origins, first.as.tensors[i], node, i));
+        SH_TRY(name_result(r, first.as.tensors[i], node, i));
     for (uint32_t i = 0; i < n; i++)
         if (results[i].tag == SH_TAG_TENSOR)
-            SH_TRY(sh__identity_set(&r->origins, results[i].as.tensor, node, n > 1 ? (int64_t)i : -1));
+            SH_TRY(name_result(r, results[i].as.tensor, node, n > 1 ? (int64_t)i : -1));
     if (first.tag == SH_TAG_TENSOR && n == 1) sh__recorder_set_spec(node, first.as.tensor);
     return SH_OK;
 }

@@ -12,6 +12,10 @@ typedef struct sh_recorder {
     sh_graph *graph;
     sh_identities origins;
     uint32_t nconstants;
+    /* A trace's, NULL for a capture: the node of a tensor that no node gave. What it records has no data, so nothing is
+     * ever written. */
+    sh_node *(*outside)(struct sh_recorder *r, sh_tensor *t);
+    void *user; /* for it */
 } sh_recorder;
 
 /* Before an op writes to `target`: what the graph keeps of its memory becomes a copy. */
@@ -29,5 +33,7 @@ sh_status sh__recorder_finish(sh_recorder *r, sh_node *node, const void *site, c
 sh_status sh__recorder_call_function(sh_recorder *r, const sh_function_call_record *call,
                                      pthread_mutex_t *lock);
 void sh__recorder_set_spec(sh_node *node, const sh_tensor *t);
+/* The node of a tensor that the graph keeps. */
+sh_node *sh__recorder_constant(sh_recorder *r, sh_tensor *t);
 
 #endif

@@ -1,7 +1,7 @@
 /* root.h - what a graph looks up beside its own attributes: a tree of modules, given by whoever owns both.
  *
  * call_module nodes and get_attr targets that the graph has no tensor for go there by their dotted path. The graph
- * keeps the table by value and borrows the object, which must outlive it or be taken off. */
+ * keeps the table by value; the object must outlive it unless the table says how to release it. */
 #ifndef SH_GRAPH_ROOT_H
 #define SH_GRAPH_ROOT_H
 
@@ -16,6 +16,8 @@ typedef struct sh_graph_root {
     bool (*has_module)(void *object, const char *path);
     /* Does running it do more than give a value, so that it must stay though nobody uses that? Optional: no. */
     bool (*is_impure)(void *object, const char *path);
+    /* Runs when the graph lets the object go, at its own end too. Optional. */
+    void (*release)(void *object);
 } sh_graph_root;
 
 void sh__graph_set_root(sh_graph *graph, sh_graph_root root);

@@ -267,10 +267,21 @@ static sh_status run_call(sh_interpreter *in, const sh_step *step, sh_value *res
     return status;
 }
 
+/* A module opens the scope of its own name itself. */
+static sh_status run_module(sh_interpreter *in, const sh_step *step, sh_value *result) {
+    const sh_node *node = step->node;
+    if (!*node->scope) return fetch_and_run(in, step, result);
+    SH_TRY(sh_name_push(node->scope));
+    const sh_status status = fetch_and_run(in, step, result);
+    sh_name_pop();
+    return status;
+}
+
 sh_status sh__step_run(sh_interpreter *in, sh_value *result) {
     const sh_step *step = in->step;
     *result = sh_none();
     if (step->node->opcode == SH_OUTPUT) return run_output(in, step, result);
     if (step->node->opcode == SH_CALL_FUNCTION) return run_call(in, step, result);
+    if (step->node->opcode == SH_CALL_MODULE) return run_module(in, step, result);
     return fetch_and_run(in, step, result);
 }

@@ -70,10 +70,9 @@ static sh_status run_hooks_after(sh_module *module, sh_values inputs, sh_value *
 
 /* ---- forward ---- */
 
-sh_value sh__module_run(sh_module *module, sh_value (*values)(sh_module *self, sh_values inputs),
-                        sh_values inputs) {
+static sh_value forward(sh_module *module, sh_values inputs) {
     const sh_module_type *type = module->type;
-    if (values) return values(module, inputs);
+    if (type->forward_values) return type->forward_values(module, inputs);
     if (!type->forward) {
         sh_fail(SH_ERROR_UNSUPPORTED, "%s has no forward function", type->name);
         return sh_none();
@@ -86,10 +85,16 @@ sh_value sh__module_run(sh_module *module, sh_value (*values)(sh_module *self, s
 }
 
 static sh_status run_forward(sh_module *module, sh_values inputs, sh_value *output) {
-    *output = sh__module_run(module, module->type->forward_values, inputs);
+    *output = forward(module, inputs);
     if (sh__error_pending()) return sh_error()->code;
     if (output->tag != SH_TAG_NONE) return SH_OK;
     return sh_fail(SH_ERROR_RESULT, "%s: forward returned neither a result nor an error", module->type->name);
+}
+
+static sh_status run_infer(sh_module *module, sh_values inputs, sh_value *output) {
+    if (!module->type->infer) return run_forward(module, inputs, output);
+    *output = module->type->infer(module, inputs);
+    return sh__error_pending() ? sh_error()->code : SH_OK;
 }
 
 /* Hooks of before see a copy of the inputs that they may write to. */
@@ -119,6 +124,26 @@ static sh_value own_again(sh_value value, sh_scope *scope) {
     return value;
 }
 
+typedef sh_status (*runner)(sh_module *module, sh_values inputs, sh_value *output);
+
+static sh_value run_scoped(sh_module *module, runner run, sh_values inputs) {
+    sh_value output = sh_none();
+    if (module->name && sh_name_push(module->name) < 0) return output;
+    sh_scope scope = sh_scope_begin(__FILE__, __LINE__);
+    const sh_status status = run(module, inputs, &output);
+    output = own_again(status < 0 ? sh_none() : output, &scope);
+    if (module->name) sh_name_pop();
+    return output;
+}
+
+sh_value sh__module_run(sh_module *module, sh_values inputs) {
+    return run_scoped(module, run_forward, inputs);
+}
+
+sh_value sh__module_infer(sh_module *module, sh_values inputs) {
+    return run_scoped(module, run_infer, inputs);
+}
+
 sh_value sh_module_call(sh_module *module, sh_values inputs) {
     sh_value output = sh_none();
     if (sh__error_pending()) return output;
@@ -127,13 +152,7 @@ sh_value sh_module_call(sh_module *module, sh_values inputs) {
         return output;
     }
     if (sh__tracing && sh__tracing->module_called(sh__tracing, module, inputs, &output)) return output;
-    if (module->name && sh_name_push(module->name) < 0) return output;
-    sh_scope scope = sh_scope_begin(__FILE__, __LINE__);
-    const sh_status status =
-        module->nhooks ? run_hooked(module, inputs, &output) : run_forward(module, inputs, &output);
-    output = own_again(status < 0 ? sh_none() : output, &scope);
-    if (module->name) sh_name_pop();
-    return output;
+    return run_scoped(module, module->nhooks ? run_hooked : run_forward, inputs);
 }
 
 sh_tensor *sh_forward(sh_module *module, sh_tensor *x) {

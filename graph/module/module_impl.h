@@ -53,6 +53,7 @@ typedef struct sh_seen {
 } sh_seen;
 /* True the first time it meets the address; false again, and false with an error when memory is out. */
 bool sh__seen_first(sh_seen *seen, const void *address);
+bool sh__seen_holds(const sh_seen *seen, const void *address);
 void sh__seen_free(sh_seen *seen);
 
 #endif

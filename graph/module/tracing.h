@@ -12,8 +12,8 @@ typedef struct sh_tracing {
 /* This thread's innermost trace, or NULL. */
 extern __thread sh_tracing *sh__tracing __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* `values`, or where that is NULL the type's forward for one tensor; no hook, no scope. */
-sh_value sh__module_run(sh_module *module, sh_value (*values)(sh_module *self, sh_values inputs),
-                        sh_values inputs);
+/* The type's forward, or what its infer function says in the place of that: in the module's scopes, without hooks. */
+sh_value sh__module_run(sh_module *module, sh_values inputs);
+sh_value sh__module_infer(sh_module *module, sh_values inputs);
 
 #endif

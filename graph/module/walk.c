@@ -35,6 +35,10 @@ bool sh__seen_first(sh_seen *seen, const void *address) {
     return true;
 }
 
+bool sh__seen_holds(const sh_seen *seen, const void *address) {
+    return seen->capacity && *find_place(seen, address);
+}
+
 void sh__seen_free(sh_seen *seen) { sh__free(seen->at); }
 
 /* ---- the walk ---- */

@@ -1,0 +1,252 @@
+/* graph_module.c - modules whose forward is a graph.
+ *
+ * The module owns the graph, and the graph looks its targets up in the module: that way back holds no reference. */
+#include "graph/module/graph_module.h"
+
+#include <string.h>
+
+#include "graph/interpreter.h"
+#include "graph/module/module_impl.h"
+#include "graph/root.h"
+
+typedef struct graph_state {
+    sh_graph *graph;
+} graph_state;
+
+/* ---- a graph's way to its modules ---- */
+
+/* Positional inputs, then those by name, in the order of the type's names. */
+static sh_status place_inputs(const sh_module *module, sh_arguments args, sh_value *inputs, size_t *n) {
+    if (args.n > SH_MAX_ARGS)
+        return sh_fail(SH_ERROR_ARGUMENT, "%s: %zu inputs, the most is %d", module->type->name, args.n,
+                       SH_MAX_ARGS);
+    *n = args.n;
+    for (size_t i = 0; i < args.n; i++) {
+        const char *name = args.at[i].name, *const *known = module->type->inputs;
+        size_t place = name ? 0 : i;
+        while (name && known && known[place] && strcmp(known[place], name) != 0) place++;
+        if (name && (!known || !known[place] || place >= args.n))
+            return sh_fail(SH_ERROR_ARGUMENT, "%s takes no input %s", module->type->name, name);
+        inputs[place] = args.at[i].value;
+    }
+    return SH_OK;
+}
+
+static sh_status call_submodule(void *object, const char *path, sh_arguments args, sh_value *result) {
+    sh_module *module = sh_module_child(object, path);
+    sh_value inputs[SH_MAX_ARGS] = {{0}};
+    size_t n = 0;
+    if (!module) return sh_fail(SH_ERROR_VALUE, "the graph's module has no submodule %s", path);
+    SH_TRY(place_inputs(module, args, inputs, &n));
+    *result = sh_module_call(module, (sh_values){inputs, n});
+    return sh__error_pending() ? sh_error()->code : SH_OK;
+}
+
+static sh_tensor *find_tensor(void *object, const char *path) {
+    return sh__module_tensor(object, path, SH_PARAMETERS | SH_BUFFERS);
+}
+
+static bool has_submodule(void *object, const char *path) { return sh_module_child(object, path) != NULL; }
+
+static void release_module(void *object) { sh_module_release(object); }
+
+static sh_graph_root root_of(sh_module *module, bool retained) {
+    if (!module) return (sh_graph_root){0};
+    return (sh_graph_root){.object = retained ? sh_module_keep(module) : module,
+                           .call = call_submodule,
+                           .tensor = find_tensor,
+                           .has_module = has_submodule,
+                           .release = retained ? release_module : NULL};
+}
+
+void sh_graph_set_module(sh_graph *graph, sh_module *module) {
+    if (graph) sh__graph_set_root(graph, root_of(module, true));
+}
+
+/* ---- running ---- */
+
+/* The entries of lists are inputs of their own. */
+static size_t open_inputs(sh_values inputs, sh_argument *arguments) {
+    size_t n = 0;
+    for (size_t i = 0; i < inputs.n; i++) {
+        const sh_value v = inputs.at[i];
+        for (uint32_t k = 0; v.tag == SH_TAG_TENSORS && k < v.count; k++, n++)
+            if (arguments) arguments[n] = (sh_argument){NULL, sh_value_tensor(v.as.tensors[k])};
+        if (v.tag == SH_TAG_TENSORS) continue;
+        if (arguments) arguments[n] = (sh_argument){NULL, v};
+        n++;
+    }
+    return n;
+}
+
+static sh_value run_graph(sh_module *self, sh_values inputs) {
+    graph_state *state = sh_module_state(self);
+    sh_value result = sh_none();
+    const size_t n = open_inputs(inputs, NULL);
+    sh_argument *arguments = sh__alloc((n + 1) * sizeof *arguments);
+    sh_interpreter *in = arguments ? sh_interpreter_new(state->graph, NULL) : NULL;
+    if (in) {
+        open_inputs(inputs, arguments);
+        sh_interpreter_run(in, (sh_arguments){arguments, n}, &result);
+    }
+    sh_interpreter_free(in);
+    sh__free(arguments);
+    return result;
+}
+
+static void finish(sh_module *self) {
+    graph_state *state = sh_module_state(self);
+    sh_graph_free(state->graph);
+}
+
+static const sh_module_type graph_module_type = {
+    .name = "GraphModule", .forward_values = run_graph, .finish = finish, .state_size = sizeof(graph_state)};
+static const sh_module_type container_type = {.name = "Module"};
+
+sh_graph *sh_graph_module_graph(const sh_module *module) {
+    if (!module || module->type != &graph_module_type) return NULL;
+    const graph_state *state = sh_module_state(module);
+    return state->graph;
+}
+
+/* ---- making ---- */
+
+/* The module that will hold the last part of a path, `*name`; those that are missing on the way are made. */
+static sh_module *make_way(sh_module *module, const char *path, const char **name) {
+    for (const char *dot; module && (dot = strchr(path, '.')); path = dot + 1) {
+        char *part = sh__strdup(path);
+        if (!part) return NULL;
+        part[dot - path] = 0;
+        sh_module *next = sh_module_child(module, part);
+        module = next ? next : sh_module_give(module, part, sh_module_new(&container_type));
+        sh__free(part);
+    }
+    *name = path;
+    return module;
+}
+
+sh_status sh_graph_module_add_submodule(sh_module *module, const char *path, sh_module *child) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (!module || !path)
+        return sh_fail(SH_ERROR_NULL, "sh_graph_module_add_submodule: %s is NULL",
+                       module ? "path" : "module");
+    const char *name;
+    sh_module *holder = make_way(module, path, &name);
+    return holder ? sh_module_set(holder, name, child) : sh_error()->code;
+}
+
+static sh_status take_module(sh_module *module, sh_module *root, const sh_node *node) {
+    const char *path = sh_node_target(node);
+    sh_module *wanted = sh_module_child(root, path);
+    if (!wanted)
+        return sh_fail(SH_ERROR_VALUE, "node %%%s calls %s, which %s has not", sh_node_name(node), path,
+                       root->type->name);
+    return sh_module_child(module, path) == wanted ? SH_OK
+                                                   : sh_graph_module_add_submodule(module, path, wanted);
+}
+
+static sh_status take_tensor(sh_module *module, sh_module *root, const sh_graph *graph, const sh_node *node) {
+    const char *path = sh_node_target(node), *name;
+    if (sh_graph_attr(graph, path)) return SH_OK;
+    sh_tensor *parameter = sh_module_parameter(root, path), *buffer = sh_module_buffer(root, path);
+    if (!parameter && !buffer)
+        return sh_fail(SH_ERROR_VALUE, "node %%%s gets %s, which neither the graph nor %s has",
+                       sh_node_name(node), path, root->type->name);
+    if (find_tensor(module, path) == (parameter ? parameter : buffer)) return SH_OK;
+    sh_module *holder = make_way(module, path, &name);
+    if (!holder) return sh_error()->code;
+    return parameter ? sh_module_set_parameter(holder, name, parameter)
+                     : sh_module_set_buffer(holder, name, buffer);
+}
+
+static sh_status take_all(sh_module *module, sh_module *root, const sh_graph *graph) {
+    for (const sh_node *node = sh_graph_first(graph); node; node = sh_node_next(node)) {
+        if (sh_node_opcode(node) == SH_CALL_MODULE) SH_TRY(take_module(module, root, node));
+        if (sh_node_opcode(node) == SH_GET_ATTR) SH_TRY(take_tensor(module, root, graph, node));
+    }
+    return SH_OK;
+}
+
+sh_status sh_graph_module_set_graph(sh_module *module, sh_graph *graph) {
+    if (!sh_graph_module_graph(module) || !graph) {
+        sh_graph_free(graph);
+        return sh_fail(SH_ERROR_NULL, "sh_graph_module_set_graph: %s",
+                       graph ? "no graph module" : "graph is NULL");
+    }
+    graph_state *state = sh_module_state(module);
+    sh_graph *before = state->graph;
+    state->graph = graph;
+    sh__graph_set_root(graph, root_of(module, false));
+    if (before != graph) sh_graph_free(before);
+    return SH_OK;
+}
+
+sh_module *sh_graph_module_new(sh_module *root, sh_graph *graph) {
+    sh_module *module = NULL;
+    if (sh__error_pending() || !root || !graph)
+        sh_fail(SH_ERROR_NULL, "sh_graph_module_new: %s is NULL", root ? "graph" : "root");
+    else
+        module = sh_module_new(&graph_module_type);
+    if (module && take_all(module, root, graph) >= 0) {
+        module->training = root->training;
+        ((graph_state *)sh_module_state(module))->graph = graph;
+        sh__graph_set_root(graph, root_of(module, false));
+        return module;
+    }
+    sh_module_release(module);
+    sh_graph_free(graph);
+    return NULL;
+}
+
+/* ---- what the graph does not need ---- */
+
+static sh_status note_module(const char *path, sh_module *module, void *user) {
+    (void)path;
+    sh__seen_first(user, module);
+    return sh__error_pending() ? sh_error()->code : SH_OK;
+}
+
+/* The modules on the way to a target; of a module's target all that is in it. */
+static sh_status note_target(sh_module *module, const sh_node *node, sh_seen *needed) {
+    const char *path = sh_node_target(node);
+    char *way = sh__strdup(path);
+    if (!way) return SH_ERROR_MEMORY;
+    for (const char *dot = strchr(path, '.'); dot && !sh__error_pending(); dot = strchr(dot + 1, '.')) {
+        way[dot - path] = 0;
+        sh_module *on_the_way = sh_module_child(module, way);
+        if (on_the_way) sh__seen_first(needed, on_the_way);
+        way[dot - path] = '.';
+    }
+    sh__free(way);
+    if (sh__error_pending()) return sh_error()->code;
+    sh_module *target = sh_node_opcode(node) == SH_CALL_MODULE ? sh_module_child(module, path) : NULL;
+    return target ? sh_module_walk(target, note_module, needed) : SH_OK;
+}
+
+static size_t prune(sh_module *module, const sh_seen *needed) {
+    size_t count = 0;
+    for (uint32_t i = module->children.n; i-- > 0;) {
+        sh_module *child = module->children.at[i].object;
+        if (sh__seen_holds(needed, child))
+            count += prune(child, needed);
+        else
+            count += sh__module_drop(module, module->children.at[i].name);
+    }
+    return count;
+}
+
+sh_status sh_graph_module_delete_all_unused_submodules(sh_module *module, size_t *count) {
+    if (sh__error_pending()) return sh_error()->code;
+    const sh_graph *graph = sh_graph_module_graph(module);
+    if (!graph)
+        return sh_fail(SH_ERROR_TYPE, "sh_graph_module_delete_all_unused_submodules: no graph module");
+    sh_seen needed = {0};
+    sh_status status = SH_OK;
+    for (const sh_node *node = sh_graph_first(graph); node && status >= 0; node = sh_node_next(node))
+        if (sh_node_opcode(node) == SH_CALL_MODULE || sh_node_opcode(node) == SH_GET_ATTR)
+            status = note_target(module, node, &needed);
+    const size_t gone = status < 0 ? 0 : prune(module, &needed);
+    sh__seen_free(&needed);
+    if (count && status >= 0) *count = gone;
+    return status;
+}
