@@ -95,9 +95,17 @@ SH_API sh_list *sh_graph_run(const sh_graph *graph, sh_tensors inputs);
 SH_END_DECLS
 
 #ifndef __cplusplus
-/* A call_function node, 1 to 12 positional arguments. */
+/* A call_function node, 1 to 12 positional arguments, each expanded once so that calls may nest. */
 #define sh_graph_call_function(graph, target, ...) \
-    sh_graph_create_node(graph, SH_CALL_FUNCTION, target, SH_ARGS(__VA_ARGS__), SH_NO_KWARGS, NULL)
+    SH__CALL_FUNCTION(SH__UNIQUE(sh__a), graph, target, __VA_ARGS__)
+#define SH__CALL_FUNCTION(v, graph, target, ...)                                                    \
+    __extension__({                                                                                 \
+        SH__BOUND(SH__BIND, v, __VA_ARGS__)                                                         \
+        const sh_arg SH__CAT(v, _)[] = {SH__BOUND(SH__BOUND_ARG, v, __VA_ARGS__)};                  \
+        sh_graph_create_node(graph, SH_CALL_FUNCTION, target,                                       \
+                             (sh_args){SH__CAT(v, _), SH__COUNT(__VA_ARGS__)}, SH_NO_KWARGS, NULL); \
+    })
+#define SH__BOUND_ARG(v, x) SH_ARG(v),
 #endif
 
 #endif
