@@ -93,7 +93,7 @@ sh_status sh_backend_set_default(const char *name) {
 sh_backend_guard sh_backend_enter(const char *name) {
     sh_thread *thread = &sh__thread;
     sh_backend_guard guard = {0, 0, 0};
-    const int found = sh__error_pending() ? -1 : find_or_fail(name);
+    const int found = find_or_fail(name);
     if (found < 0) return guard;
     guard.device = (int8_t)backends[found].device;
     guard.outer = (int8_t)thread->state.backend[guard.device];

@@ -24,7 +24,6 @@ static sh_status may_share(const sh_entry *top) {
 
 sh_context *sh_context_capture(void) {
     const sh_thread *thread = &sh__thread;
-    if (sh__error_pending()) return NULL;
     for (int p = 0; p < SH_POS_COUNT; p += 2)
         if (may_share(thread->top[p]) < 0) return NULL;
     sh_context *context = sh__calloc(1, sizeof *context);
@@ -64,7 +63,6 @@ static void exchange(sh_thread *thread, const sh_context *context) {
 sh_status sh_context_enter(const sh_context *context, sh_context_guard *guard) {
     sh_thread *thread = &sh__thread;
     guard->saved = NULL;
-    if (sh__error_pending()) return sh_error()->code;
     if (!context) return sh_fail(SH_ERROR_NULL, "sh_context_enter: context is NULL");
     if (!sh__cold()) return SH_ERROR_MEMORY;
     if (thread->depth) return sh_fail(SH_ERROR_MODE, "sh_context_enter: a call is in flight on this thread");

@@ -123,13 +123,13 @@ static sh_status push_locked(sh_mode *mode) {
 }
 
 sh_status sh_push_mode_global(sh_mode *mode) {
-    if (sh__error_pending()) return sh_error()->code;
     if (!mode) return sh_fail(SH_ERROR_NULL, "sh_push_mode_global: mode is NULL");
     if (mode->pushed && mode->pushed(mode, true) < 0) return sh__error_ensure(SH_ERROR_MODE);
     atomic_store(&mode->shared, true);
     pthread_mutex_lock(&lock);
     const sh_status status = push_locked(mode);
     pthread_mutex_unlock(&lock);
+    if (status < 0 && mode->popped) mode->popped(mode, true);
     return status;
 }
 

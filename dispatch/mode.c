@@ -42,7 +42,6 @@ static uint32_t entry_flags(const sh_mode_options *options) {
 
 sh_mode *sh_mode_new(sh_callback callback, const sh_mode_options *options) {
     static const sh_mode_options plain = {0};
-    if (sh__error_pending()) return NULL;
     if (!callback) {
         sh_fail(SH_ERROR_NULL, "sh_mode_new: callback is NULL");
         return NULL;

@@ -87,7 +87,6 @@ static void set_top(sh_thread *thread, uint32_t position, sh_entry *entry) {
 
 sh_status sh_push_mode(sh_mode *mode) {
     sh_thread *thread = &sh__thread;
-    if (sh__error_pending()) return sh_error()->code;
     if (!mode) return sh_fail(SH_ERROR_NULL, "sh_push_mode: mode is NULL");
     if (!sh__cold()) return SH_ERROR_MEMORY;
     if (thread->depth) sh__recover(thread, (uintptr_t)__builtin_frame_address(0));

@@ -116,7 +116,7 @@ static bool context(void) {
     const bool entered = c && sh_context_enter(c, &guard) == SH_OK;
     if (entered) sh_context_leave(&guard);
     sh_context_free(c);
-    return entered;
+    return entered && !sh_error(); /* a block whose push failed runs all the same */
 }
 
 static bool wrap(void) {
