@@ -316,6 +316,18 @@ static void undo_edits(sh_call *call, const sh_undo *undo) {
     call->scanned = 0;
 }
 
+/* Each sh_next is a call within a call: thousands of modes must end in an error, not in a crash. */
+static inline bool stack_is_short(const sh_thread *thread, const void *here) {
+    return (uintptr_t)here - thread->stack_low < thread->stack_reserve;
+}
+
+static sh_status stack_short(const sh_call *call, const sh_thread *thread, const sh_entry *at) {
+    return sh_fail(SH_ERROR_NESTING,
+                   "%s: less than %zu KiB of the C stack are left%s%s: too many modes, or calls in calls",
+                   sh_call_name(call), thread->stack_reserve >> 10, at ? " below mode " : "",
+                   at ? at->mode->name : "");
+}
+
 sh_status sh_next(sh_call *call) {
     sh_entry *entry = call->at;
     if (SH_UNLIKELY(!entry))
@@ -326,6 +338,7 @@ sh_status sh_next(sh_call *call) {
     const uint32_t mark = call->frame->mark;
     sh_entry *start_entry = thread->state.start_entry;
     const uint32_t start = thread->state.start, skip = thread->skip;
+    if (SH_UNLIKELY(stack_is_short(thread, &undo))) return stack_short(call, thread, entry);
     undo.kept = false;
     call->undo = &undo;
     call->has_result = 0;
@@ -354,6 +367,8 @@ static sh_status too_deep(const sh_call *call, const sh_thread *thread) {
 static sh_status enter_slow(sh_call *call, sh_thread *thread, const void *caller) {
     if (thread->depth) sh__recover(thread, (uintptr_t)caller);
     if (thread->depth >= SH_MAX_NESTING) return too_deep(call, thread);
+    if (thread->depth && stack_is_short(thread, caller))
+        return stack_short(call, thread, thread->cold->frames[thread->depth - 1].call->at);
     if (!thread->depth && sh__globals_any()) sh__globals_pin(thread);
     return SH_OK;
 }

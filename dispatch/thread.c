@@ -48,6 +48,21 @@ static void detach(void *value) {
     free(cold);
 }
 
+/* What a call may need below the last callback, as much of a small stack as it can spare. On a stack that is not the
+ * thread's own (a coroutine's) nothing is checked. */
+static void measure_stack(sh_thread *thread) {
+    enum { RESERVE = 128 << 10 };
+    pthread_attr_t attributes;
+    void *low;
+    size_t size;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+    if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
+        thread->stack_low = (uintptr_t)low;
+        thread->stack_reserve = size / 4 < RESERVE ? size / 4 : RESERVE;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
 static void make_key(void) { pthread_key_create(&exit_key, detach); }
 
 /* Plain calloc: counting failures needs the cold part to exist. */
@@ -70,6 +85,7 @@ sh_thread_cold *sh__cold(void) {
     if (registry) registry->link = &cold->next;
     registry = cold;
     pthread_mutex_unlock(&registry_lock);
+    measure_stack(thread);
     thread->cold = cold;
     sh_memory_trim();
     return cold;

@@ -68,6 +68,8 @@ typedef struct sh_thread {
     uint32_t live;  /* bit p: position p has entries */
     uint32_t skip;  /* SH_ENTRY_... flags of entries that now do not run */
     uint32_t unused;
+    uintptr_t stack_low,
+        stack_reserve;    /* where the C stack ends; the bytes above it that stay free (chain.c) */
     uint64_t sequence;    /* of pushes */
     uint64_t op_number;   /* function-level ops, while some mode counts them */
     sh_thread_cold *cold; /* NULL until the thread is attached */
