@@ -122,6 +122,18 @@ void sh__held_drop(sh_frame *frame) {
     }
 }
 
+void sh__held_end(sh_call *call) {
+    sh_value *result = &call->results[0];
+    const bool may_be_held = call->variant == SH_INPLACE && call->has_result && result->tag == SH_TAG_TENSOR;
+    for (sh_held *held = call->frame->held; may_be_held && held; held = held->next) {
+        if (held->tensor != result->as.tensor) continue;
+        held->tensor = NULL;
+        if (!sh__own(result->as.tensor)) *result = sh_none();
+        break;
+    }
+    sh__held_drop(call->frame);
+}
+
 /* ---- kinds ---- */
 
 static const char *running_mode(const sh_call *call) { return call->at ? call->at->mode->name : ""; }

@@ -53,7 +53,8 @@ SH_API sh_status sh_next(sh_call *call);
  * error that names it. The variant follows: add_ becomes mul_. (M6) */
 SH_API sh_status sh_call_swap(sh_call *call, uint32_t op_id);
 SH_API sh_status sh_call_swap_named(sh_call *call, const char *op);
-/* Replaces argument i; its kind is checked at once. */
+/* Replaces argument i; its kind is checked at once. Argument 0 of an in-place call is what is written and returned: the
+ * caller gets the tensor that was put there, in its current scope, and its own self is as it was. */
 SH_API sh_status sh_call_set_arg(sh_call *call, uint32_t i, sh_value value);
 SH_API sh_status sh_call_set_arg_named(sh_call *call, const char *name, sh_value value);
 /* Answers the call, or replaces a result. Kind and count are checked at once, and with an infer function

@@ -396,7 +396,7 @@ static inline void enter(sh_call *call, sh_thread *thread) {
 
 static inline void leave(sh_call *call, sh_thread *thread) {
     sh_frame *frame = call->frame;
-    if (SH_UNLIKELY(frame->held != NULL)) sh__held_drop(frame);
+    if (SH_UNLIKELY(frame->held != NULL)) sh__held_end(call);
     if (SH_UNLIKELY(frame->moved)) put_stack_back(thread, frame);
     thread->state.start = frame->start;
     thread->state.start_entry = frame->start_entry;

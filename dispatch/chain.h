@@ -132,6 +132,9 @@ void sh__set_copier(sh_status (*copier)(sh_tensor *to, const sh_tensor *from));
 /* Keeps a tensor, or copies a list or string, until the chain ends. */
 sh_status sh__call_hold(sh_call *call, sh_value *value);
 void sh__held_drop(sh_frame *frame);
+/* The same at the end of a call. A tensor that a mode put in the place of an in-place self, and that so is the result,
+ * goes to the current scope. */
+void sh__held_end(sh_call *call);
 /* Takes `given` for the parameter: a number becomes a tensor or a list of one (which then points at `given`). Where
  * the kind does not fit, an error that names op, argument and mode. */
 sh_status sh__check_arg(const sh_call *call, const sh_param *param, const sh_value *given, sh_value *taken);
