@@ -12,20 +12,33 @@ typedef struct swap {
     const sh_op *to;
     const sh_schema *schema;
     sh_value args[SH_MAX_ARGS];
-    uint32_t used; /* bit i: the old argument i has found its place */
-    uint32_t set;  /* bit i: the new argument i has its value */
+    uint32_t used;   /* bit i: the old argument i has found its place */
+    uint32_t set;    /* bit i: the new argument i has its value */
+    uint32_t listed; /* bit i: it is a list that an integer became, in `axes` */
+    int64_t axes[SH_MAX_ARGS];
 } swap;
 
+/* One axis may stand for a list of one, and the other way round: the dim of max.dim and that of sum. */
 static bool fits(const sh_param *from, const sh_param *to, const sh_value *value) {
     if (value->tag == SH_TAG_NONE) return to->optional;
     if (from->type == to->type) return true;
+    if (value->tag == SH_TAG_INT && to->type == SH_TYPE_INTS) return true;
+    if (value->tag == SH_TAG_INTS && to->type == SH_TYPE_INT) return value->count == 1;
     const bool numbers =
         from->type == SH_TYPE_SCALAR || from->type == SH_TYPE_INT || from->type == SH_TYPE_FLOAT;
     return numbers && to->type == SH_TYPE_SCALAR;
 }
 
 static void place(swap *s, uint32_t from, uint32_t to) {
-    s->args[to] = s->call->args[from];
+    const sh_value *value = &s->call->args[from];
+    s->args[to] = *value;
+    if (value->tag == SH_TAG_INT && s->schema->params[to].type == SH_TYPE_INTS) {
+        s->axes[to] = value->as.i;
+        s->args[to] = sh_value_ints((sh_ints){&s->axes[to], 1});
+        s->listed |= 1u << to;
+    } else if (value->tag == SH_TAG_INTS && s->schema->params[to].type == SH_TYPE_INT) {
+        s->args[to] = sh_value_int(value->as.ints[0]);
+    }
     s->used |= 1u << from;
     s->set |= 1u << to;
 }
@@ -95,6 +108,8 @@ sh_status sh_call_swap(sh_call *call, uint32_t op_id) {
     if (s.schema->nreturns != call->nresults || s.schema->returns[0].type != call->schema->returns[0].type)
         return sh_fail(SH_ERROR_RESULT, "mode %s can't swap %s for %s: they give different results", mode,
                        call->op->name, s.to->name);
+    for (uint32_t i = 0; i < s.schema->nparams; i++)
+        if (s.listed >> i & 1) SH_TRY(sh__call_hold(call, &s.args[i]));
     sh__before_edit(call);
     memcpy(call->args, s.args, s.schema->nparams * sizeof *s.args);
     call->op = s.to;
