@@ -1,7 +1,8 @@
 /* byname.c - calling an op that is known by its name only.
  *
- * "add_" is the in-place form of add where no op has that very name, "clamp_.Tensor" that of clamp.Tensor. Arguments are placed by position,
- * then by name, defaults fill the rest; then it is a call like any other. */
+ * "add_" is the in-place form of add where no op has that very name, "clamp_.Tensor" that of clamp.Tensor. Arguments are
+ * placed by position, then by name, defaults fill the rest; then it is a call like any other. A name without overload
+ * means the first overload of the family that takes the arguments, the one of that very name before others. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ typedef struct binding {
     sh_call *call;
     uint32_t set;
     sh_variant variant;
+    int64_t room[SH_MAX_ARGS][SH_MAX_DIMS]; /* of lists that a number stands for */
 } binding;
 
 /* "add" of "add_", "clamp.Tensor" of "clamp_.Tensor"; false where no name is an in-place form's. */
@@ -34,14 +36,23 @@ const sh_op *sh__op_named(const char *name, sh_variant *variant) {
     return plain && sh_op_schema(plain) && (plain->tags & SH_OP_INPLACE) ? plain : NULL;
 }
 
+/* The op of this name; where there is none, what names a family that consists of overloads alone, or NULL. */
 static const sh_op *find_op(const char *name, sh_variant *variant) {
+    char base[96];
     const sh_op *op = sh__op_named(name, variant);
     if (op) return op;
-    op = sh_op_find(name);
-    const char *near = sh_op_suggest(name);
-    sh_fail(SH_ERROR_OP, op ? "op %s has kernels but no schema%s%s" : "there is no op %s%s%s", name,
-            near && !op ? "; did you mean " : "", near && !op ? near : "");
-    return NULL;
+    *variant = SH_FUNCTIONAL;
+    if ((op = sh_op_find(name)) || !functional_name(name, base, sizeof base)) return op;
+    *variant = SH_INPLACE;
+    op = sh_op_find(base);
+    return op && sh_op_schema(op) ? NULL : op;
+}
+
+static sh_status unknown(const char *name) {
+    const sh_op *op = sh_op_find(name);
+    const char *near = op ? NULL : sh_op_suggest(name);
+    return sh_fail(SH_ERROR_OP, op ? "op %s has kernels but no schema%s%s" : "there is no op %s%s%s", name,
+                   near ? "; did you mean " : "", near ? near : "");
 }
 
 static sh_status bind_out(binding *b, const sh_argument *argument) {
@@ -71,7 +82,7 @@ static sh_status bind(binding *b, const sh_argument *argument, uint32_t position
         return sh_fail(SH_ERROR_ARGUMENT, "%s: argument %s is given twice", b->call->op->name,
                        schema->params[i].name);
     b->set |= 1u << i;
-    return sh__check_arg(b->call, &schema->params[i], &argument->value, &b->call->args[i]);
+    return sh__check_arg(b->call, &schema->params[i], &argument->value, b->room[i], &b->call->args[i]);
 }
 
 static sh_status bind_all(binding *b, const sh_argument *arguments, size_t n) {
@@ -93,19 +104,61 @@ static sh_status bind_all(binding *b, const sh_argument *arguments, size_t n) {
     return SH_OK;
 }
 
+/* What was made for the arguments of an op that does not take them ends here. */
+static sh_status try_op(binding *b, const sh_op *op, sh_variant variant, const sh_argument *arguments,
+                        size_t n) {
+    const uint32_t mark = sh__thread.nitems;
+    b->call->op = op;
+    b->call->schema = sh_op_schema(op);
+    b->call->target = NULL;
+    b->set = 0;
+    b->variant = variant;
+    const sh_status status = bind_all(b, arguments, n);
+    if (status < 0) sh__scope_release(mark, NULL, 0);
+    return status;
+}
+
+/* The other overloads of the family, in the order of the table. SH_PASS: none takes the arguments. */
+static sh_status try_overloads(binding *b, const sh_op *first, sh_variant variant,
+                               const sh_argument *arguments, size_t n) {
+    for (uint32_t id = 0; id < sh_op_count(); id++) {
+        const sh_op *op = sh__op_at(id);
+        if (op == first || op->family != first->id || !sh_op_schema(op)) continue;
+        if (variant == SH_INPLACE && !(op->tags & SH_OP_INPLACE)) continue;
+        const sh_status status = try_op(b, op, variant, arguments, n);
+        if (status != SH_ERROR_ARGUMENT && status != SH_ERROR_TYPE) return status;
+        sh_clear_error();
+    }
+    return SH_PASS;
+}
+
+static sh_status bind_op(binding *b, const char *name, const sh_argument *arguments, size_t n) {
+    sh_variant variant;
+    char message[512];
+    const sh_op *op = find_op(name, &variant);
+    if (!op) return unknown(name);
+    const sh_status status = sh_op_schema(op) ? try_op(b, op, variant, arguments, n) : SH_PASS;
+    const bool misfit = status == SH_ERROR_ARGUMENT || status == SH_ERROR_TYPE;
+    if (!misfit && status != SH_PASS) return status;
+    if (op->family != op->id) return misfit ? status : unknown(name);
+    snprintf(message, sizeof message, "%s", misfit ? sh_error()->message : "");
+    sh_clear_error();
+    const sh_status other = try_overloads(b, op, variant, arguments, n);
+    if (other != SH_PASS) return other;
+    return misfit ? sh_fail(status, "%s", message) : unknown(name);
+}
+
 sh_status sh__call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results,
                            const void *caller) {
     if (sh__error_pending()) return sh_error()->code;
     if (!name) return sh_fail(SH_ERROR_NULL, "sh_call_by_name: name is NULL");
-    sh_variant variant;
-    const sh_op *op = find_op(name, &variant);
-    if (!op) return SH_ERROR_OP;
     sh_value args[SH_MAX_ARGS];
-    sh_call call = {.op = op, .schema = sh_op_schema(op), .args = args};
-    binding b = {.call = &call, .variant = variant};
-    SH_TRY(bind_all(&b, arguments, n));
+    sh_call call = {.args = args};
+    binding b;
+    b.call = &call;
+    SH_TRY(bind_op(&b, name, arguments, n));
     if (b.variant == SH_INPLACE) call.target = sh_value_as_tensor(args[0]);
-    return sh__call_results(op, b.variant, call.target, args, results, -1, caller);
+    return sh__call_results(call.op, b.variant, call.target, args, results, -1, caller);
 }
 
 sh_status sh_call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results) {

@@ -149,32 +149,67 @@ static sh_status wrong_kind(const sh_call *call, const sh_param *param, const sh
                    mode);
 }
 
-static bool one_int_for_list(const sh_param *param, const sh_value *value) {
-    return param->type == SH_TYPE_INTS && value->tag == SH_TAG_INT && (param->length || param->optional);
+/* What stands for "left out" in an options struct: SH_NO_INT, SH_NO_NUMBER, no dtype. */
+static bool is_left_out(const sh_param *param, const sh_value *value) {
+    const sh_value no_number = sh_value_float(SH_NO_NUMBER);
+    if (!param->optional) return false;
+    switch (value->tag) {
+    case SH_TAG_NONE: return true;
+    case SH_TAG_INT:
+        return param->type == SH_TYPE_DTYPE ? value->as.i == SH_NO_DTYPE
+                                            : value->as.i == SH_NO_INT && param->type != SH_TYPE_TENSOR;
+    case SH_TAG_FLOAT: return value->as.bits == no_number.as.bits && param->type != SH_TYPE_TENSOR;
+    default: return false;
+    }
 }
 
-sh_status sh__check_arg(const sh_call *call, const sh_param *param, const sh_value *given, sh_value *taken) {
+/* A number where no number is asked for: what C makes of it for the typed function. */
+static sh_status take_number(const sh_param *param, const sh_value *given, int64_t *room, sh_value *taken) {
+    const bool integer = given->tag == SH_TAG_INT;
+    size_t n;
+    switch (param->type) {
+    case SH_TYPE_TENSOR:
+        *taken = sh_value_tensor(sh_tensor_from_number(*given));
+        return taken->tag == SH_TAG_NONE ? sh_error()->code : SH_OK;
+    case SH_TYPE_INTS:
+        if (!integer || !(param->length || param->optional)) break;
+        *taken = sh_value_ints((sh_ints){&given->as.i, 1});
+        if (room && sh__dims_unpack(given->as.i, room, &n) && room[0] != given->as.i)
+            *taken = sh_value_ints((sh_ints){room, n});
+        break;
+    case SH_TYPE_INT:
+        if (given->tag == SH_TAG_FLAG) *taken = sh_value_int(given->as.i);
+        break;
+    case SH_TYPE_FLOAT: *taken = sh_value_float(sh_value_as_double(*given)); break;
+    case SH_TYPE_FLAG:
+        if (integer && (given->as.i == 0 || given->as.i == 1)) *taken = sh_value_flag(given->as.i == 1);
+        break;
+    case SH_TYPE_DTYPE:
+        if (integer && given->as.i > SH_NO_DTYPE && given->as.i < SH_DTYPE_COUNT)
+            *taken = sh_value_dtype((sh_dtype)given->as.i);
+        break;
+    default: break;
+    }
+    return SH_OK;
+}
+
+sh_status sh__check_arg(const sh_call *call, const sh_param *param, const sh_value *given, int64_t *room,
+                        sh_value *taken) {
     static const uint32_t takes[SH_TYPE_COUNT] = {
         [SH_TYPE_TENSOR] = 1u << SH_TAG_TENSOR, [SH_TYPE_TENSORS] = 1u << SH_TAG_TENSORS,
         [SH_TYPE_SCALAR] = 7u << SH_TAG_INT,    [SH_TYPE_INT] = 1u << SH_TAG_INT,
-        [SH_TYPE_INTS] = 1u << SH_TAG_INTS,     [SH_TYPE_FLOAT] = 3u << SH_TAG_INT,
+        [SH_TYPE_INTS] = 1u << SH_TAG_INTS,     [SH_TYPE_FLOAT] = 1u << SH_TAG_FLOAT,
         [SH_TYPE_FLAG] = 1u << SH_TAG_FLAG,     [SH_TYPE_STRING] = 1u << SH_TAG_STRING,
         [SH_TYPE_DTYPE] = 1u << SH_TAG_DTYPE,
     };
-    *taken = *given;
-    if (given->tag == SH_TAG_NONE && param->optional) return SH_OK;
-    if (param->type == SH_TYPE_TENSOR && sh_value_is_number(*given)) {
-        *taken = sh_value_tensor(sh_tensor_from_number(*given));
-        return taken->tag == SH_TAG_NONE ? sh_error()->code : SH_OK;
-    }
-    if (one_int_for_list(param, given)) {
-        *taken = sh_value_ints((sh_ints){&given->as.i, 1});
+    if (is_left_out(param, given)) {
+        *taken = sh_none();
         return SH_OK;
     }
-    if (given->tag > SH_TAG_DTYPE || !(takes[param->type] >> given->tag & 1))
+    *taken = *given;
+    if (sh_value_is_number(*given)) SH_TRY(take_number(param, given, room, taken));
+    if (taken->tag > SH_TAG_DTYPE || !(takes[param->type] >> taken->tag & 1))
         return wrong_kind(call, param, given);
-    if (param->type == SH_TYPE_FLOAT && given->tag == SH_TAG_INT)
-        *taken = sh_value_float((double)given->as.i);
     return SH_OK;
 }
 
@@ -198,8 +233,9 @@ sh_status sh_call_set_arg(sh_call *call, uint32_t i, sh_value value) {
     if (i >= call->nargs)
         return sh_fail(SH_ERROR_ARGUMENT, "%s has %u arguments, mode %s set number %u", call->op->name,
                        call->nargs, running_mode(call), i);
+    int64_t room[SH_MAX_DIMS];
     sh_value local;
-    SH_TRY(sh__check_arg(call, &call->schema->params[i], &value, &local));
+    SH_TRY(sh__check_arg(call, &call->schema->params[i], &value, room, &local));
     if (!call->schema->params[i].holes && null_entry(&local) >= 0)
         return sh_fail(SH_ERROR_NULL, "%s: argument %s: entry %d is NULL; set by mode %s", call->op->name,
                        call->schema->params[i].name, null_entry(&local), running_mode(call));

@@ -135,9 +135,12 @@ void sh__held_drop(sh_frame *frame);
 /* The same at the end of a call. A tensor that a mode put in the place of an in-place self, and that so is the result,
  * goes to the current scope. */
 void sh__held_end(sh_call *call);
-/* Takes `given` for the parameter: a number becomes a tensor or a list of one (which then points at `given`). Where
- * the kind does not fit, an error that names op, argument and mode. */
-sh_status sh__check_arg(const sh_call *call, const sh_param *param, const sh_value *given, sh_value *taken);
+/* Takes `given` for the parameter, as the typed function would: a number becomes a tensor or a list of one (which then
+ * points at `given`), SH_DIMS a list in `room` (SH_MAX_DIMS entries, or NULL for none), an integer a flag or dtype, a
+ * mark for "left out" None. Where the kind does not fit, an error
+ * that names op, argument and mode. */
+sh_status sh__check_arg(const sh_call *call, const sh_param *param, const sh_value *given, int64_t *room,
+                        sh_value *taken);
 /* Copies where shape and dtype allow it, else an error that names the target. */
 sh_status sh__copy_into(const sh_call *call, sh_tensor *from);
 /* Counts and kinds of the results before they go up. */

@@ -66,7 +66,12 @@ const char *sh_op_suggest(const char *name) {
         if (sh_op_schema(sh__op_at(id))) names[n++] = sh__op_at(id)->name;
     const char *near = sh_suggest(name, names, n);
     sh__table_unlock();
-    return near;
+    const size_t n_family = strcspn(name, ".");
+    if (!name[n_family] || (near && strncmp(near, name, n_family + 1) == 0)) return near;
+    char family[96];
+    snprintf(family, sizeof family, "%.*s", (int)n_family, name);
+    const sh_op *plain = sh_op_find(family); /* any has what PyTorch calls any.dim */
+    return plain && sh_op_schema(plain) ? plain->name : near;
 }
 
 /* ---- ops ---- */

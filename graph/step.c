@@ -64,7 +64,7 @@ static sh_status load_other(const sh_step *step, const sh_load *l, const sh_valu
                             sh_tensor **target) {
     const sh_call call = {.op = step->op};
     if (l->argument != SH__TARGET)
-        return sh__check_arg(&call, &step->schema->params[l->argument], v, &args[l->argument]);
+        return sh__check_arg(&call, &step->schema->params[l->argument], v, NULL, &args[l->argument]);
     *target = sh_value_as_tensor(*v);
     return *target ? SH_OK : sh_fail(SH_ERROR_TYPE, "%s: out must be a Tensor", step->op->name);
 }
