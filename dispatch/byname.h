@@ -35,6 +35,7 @@ static inline sh_value sh__value_unsigned(uint64_t i) {
         sh_fail(SH_ERROR_VALUE, "the number %llu has no place in 64 bits with a sign", (unsigned long long)i);
     return sh_value_int((int64_t)i);
 }
+static inline sh_value sh__value_wide(long double f) { return sh_value_float((double)f); }
 static inline sh_argument sh__argument_itself(sh_argument a) { return a; }
 static inline sh_argument sh__argument_value(sh_value v) {
     sh_argument a = {NULL, v};
@@ -44,6 +45,7 @@ static inline sh_argument sh__argument_tensor(sh_tensor *t) { return sh__argumen
 static inline sh_argument sh__argument_null(void *null) { return sh__argument_value(sh__value_null(null)); }
 static inline sh_argument sh__argument_flag(bool flag) { return sh__argument_value(sh_value_flag(flag)); }
 static inline sh_argument sh__argument_float(double f) { return sh__argument_value(sh_value_float(f)); }
+static inline sh_argument sh__argument_wide(long double f) { return sh__argument_value(sh__value_wide(f)); }
 static inline sh_argument sh__argument_int(int64_t i) { return sh__argument_value(sh_value_int(i)); }
 static inline sh_argument sh__argument_unsigned(uint64_t i) {
     return sh__argument_value(sh__value_unsigned(i));
@@ -107,7 +109,7 @@ SH_END_DECLS
         __auto_type v = (x);                                                                                       \
         sh__box_of(_Generic(v, sh_value: sh__value_itself, sh_tensor *: sh_value_tensor, void *: sh__value_null, \
                             bool: sh_value_flag, float: sh_value_float, double: sh_value_float,                 \
-                            long double: sh_value_float, unsigned long: sh__value_unsigned,                     \
+                            long double: sh__value_wide, unsigned long: sh__value_unsigned,                     \
                             unsigned long long: sh__value_unsigned, sh_ints: sh_value_ints,                     \
                             sh_tensors: sh_value_tensors, char *: sh_value_string,                              \
                             const char *: sh_value_string, default: sh_value_int)(v)); \
@@ -117,7 +119,7 @@ SH_END_DECLS
 #define SH__ARGUMENT(x) \
     _Generic((x), sh_argument: sh__argument_itself, sh_value: sh__argument_value,                               \
              sh_tensor *: sh__argument_tensor, void *: sh__argument_null, bool: sh__argument_flag,            \
-             float: sh__argument_float, double: sh__argument_float, long double: sh__argument_float,          \
+             float: sh__argument_float, double: sh__argument_float, long double: sh__argument_wide,          \
              unsigned long: sh__argument_unsigned, unsigned long long: sh__argument_unsigned,                 \
              sh_ints: sh__argument_ints, sh_tensors: sh__argument_tensors, char *: sh__argument_string,       \
              const char *: sh__argument_string, default: sh__argument_int)(x)

@@ -22,6 +22,8 @@ SH_API sh_tensor *sh__wrap_int(int64_t number);
 SH_API sh_tensor *sh__wrap_flag(bool flag);
 SH_API sh_tensor *sh__wrap_unsigned(uint64_t number); /* an error beyond 2^63 - 1 */
 
+static inline sh_tensor *sh__wrap_wide(long double number) { return sh__wrap_float((double)number); }
+
 static inline sh_tensor *sh__tensor_itself(sh_tensor *t) { return t; }
 static inline sh_tensor *sh__tensor_null(void *null) { return (sh_tensor *)null; }
 /* In an int[2] option: the second is as the first. */
@@ -51,19 +53,22 @@ SH_END_DECLS
     __extension__({                                                                                                        \
         __auto_type v = (x);                                                                                               \
         _Generic(v, sh_tensor *: sh__tensor_itself, void *: sh__tensor_null, bool: sh__wrap_flag, float: sh__wrap_float, \
-                 double: sh__wrap_float, unsigned long: sh__wrap_unsigned,                      \
+                 double: sh__wrap_float, long double: sh__wrap_wide, unsigned long: sh__wrap_unsigned,                      \
                  unsigned long long: sh__wrap_unsigned, default: sh__wrap_int)(v); \
     })
 #define SH__SCALAR(x) SH__SCALAR_(SH__UNIQUE(sh__v), x)
-#define SH__SCALAR_(v, x)                  \
-    __extension__({                        \
-        __auto_type v = (x);               \
-        _Generic(v, sh_value               \
-                 : sh__value_itself, bool  \
-                 : sh_value_flag, float    \
-                 : sh_value_float, double  \
-                 : sh_value_float, default \
-                 : sh_value_int)(v);       \
+#define SH__SCALAR_(v, x)                                 \
+    __extension__({                                       \
+        __auto_type v = (x);                              \
+        _Generic(v, sh_value                              \
+                 : sh__value_itself, bool                 \
+                 : sh_value_flag, float                   \
+                 : sh_value_float, double                 \
+                 : sh_value_float, long double            \
+                 : sh__value_wide, unsigned long          \
+                 : sh__value_unsigned, unsigned long long \
+                 : sh__value_unsigned, default            \
+                 : sh_value_int)(v);                      \
     })
 
 #endif

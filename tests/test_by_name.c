@@ -75,7 +75,11 @@ Test(by_name, null_is_none_and_a_number_too_large_is_an_error) {
     cr_assert(failed_with(SH_ERROR_TYPE, "relu: argument self: got None, expected Tensor"));
     cr_assert(eq(ptr, sh_call_op("add", x, UINT64_MAX), NULL));
     cr_assert(failed_with(SH_ERROR_VALUE, "18446744073709551615"));
+    cr_assert(eq(ptr, sh_full(SH_SIZES(1), UINT64_MAX), NULL));
+    cr_assert(failed_with(SH_ERROR_VALUE, "18446744073709551615"));
     cr_assert(eq(dbl, first(sh_call_op("add", x, 1.5L)), 2.5));
+    cr_assert(eq(dbl, first(sh_add(x, 1.5L)), 2.5));
+    cr_assert(eq(dbl, first(sh_full(SH_SIZES(1), 1.5L)), 1.5));
 }
 
 static sh_status edits_axes(sh_mode *mode, sh_call *call) {
