@@ -4,6 +4,7 @@
 #include <criterion/new/assert.h>
 #include <math.h>
 
+#include "tests/against_ref.h"
 #include "tests/sample.h"
 
 /* ---- cpu and ref ---- */
@@ -46,6 +47,26 @@ Test(factory, cpu_makes_every_bit_as_ref_does) {
             cr_assert(sample_same(fast, plain), "op %d of %s", round % 6, sh_dtype_name(dtype));
         }
     }
+}
+
+/* Ranges are made by pieces too, and by vectors: lengths around their edges. */
+static void check_long_ranges(void) {
+    static const int64_t lengths[] = {511, 512, 513, 1024, 1025, 1031, 2600};
+    for (int i = 0; i < 7 * (SH_U8 - SH_F32); i++) {
+        const sh_dtype dtype = (sh_dtype)(SH_F32 + i / 7);
+        SH_SCOPE {
+            const uint64_t state = sample_state;
+            sh_tensor *fast = ranged(dtype, lengths[i % 7]), *plain = NULL;
+            sample_state = state;
+            SH_WITH_BACKEND("ref") plain = ranged(dtype, lengths[i % 7]);
+            cr_assert(sample_same(fast, plain), "%lld of %s", (long long)lengths[i % 7],
+                      sh_dtype_name(dtype));
+        }
+    }
+}
+
+Test(factory, long_ranges_have_every_bit_of_ref_at_every_level) {
+    for (int i = 0; i < 10; i++) ar_at_every_level(check_long_ranges);
 }
 
 /* Fills grow by pieces: every length around their edges, every width. */

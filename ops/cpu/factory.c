@@ -2,7 +2,10 @@
  * loops of ref. */
 #include <string.h>
 
+#include "ops/cpu/ramp.h"
+#include "ops/cpu/vmath.h"
 #include "ops/element.h"
+#include "ops/iter.h"
 #include "ops/kernels.h"
 
 #define K(name) sh_cpu_##name
@@ -53,42 +56,66 @@ static sh_status fill(sh_tensor *r, sh_scalar number) {
 
 /* ---- ranges ---- */
 
-/* The loops of a range: `whole` in wrapping integers, `real` in double. Narrow floats are rounded once. */
-#define RANGE(whole, real)                                             \
-    switch (r->dtype) {                                                \
-    case SH_F32: EACH(float, (float)(real)) break;                     \
-    case SH_F64: EACH(double, real) break;                             \
-    case SH_F16: EACH(uint16_t, sh_f32_to_f16((float)(real))) break;   \
-    case SH_BF16: EACH(uint16_t, sh_f32_to_bf16((float)(real))) break; \
-    case SH_I64: EACH(int64_t, (int64_t)(whole)) break;                \
-    case SH_I32: EACH(int32_t, (int32_t)(whole)) break;                \
-    case SH_I16: EACH(int16_t, (int16_t)(whole)) break;                \
-    default: EACH(uint8_t, (uint8_t)(whole)) break;                    \
+static const sh_ramp_loops *ramps(void) {
+    static const sh_ramp_loops *const levels[SH_VMATH_LEVEL_COUNT] = {[SH_VMATH_SSE2] = &sh_ramp_sse2,
+                                                                      [SH_VMATH_AVX2] = &sh_ramp_avx2,
+                                                                      [SH_VMATH_AVX512] = &sh_ramp_avx512};
+    return levels[sh_vmath_level_now()];
+}
+
+/* Elements first to end of a float result: base + step * index for index, index + by, ... The half types are rounded to
+ * f32 before. */
+static void put_real(sh_tensor *r, int64_t first, int64_t end, double base, double step, double index,
+                     double by) {
+    float tile[SH_TILE];
+    sh_ramp_real *const loop = r->dtype == SH_F64 ? ramps()->f64 : ramps()->f32;
+    for (int64_t n; first < end; first += n, index += by * (double)n) {
+        n = end - first < SH_TILE ? end - first : SH_TILE;
+        char *to = r->data + first * (int64_t)r->element;
+        loop(r->element == 2 ? (char *)tile : to, n, base, step, index, by);
+        if (r->element == 2) sh__convert((sh_dtype)r->dtype, to, SH_F32, tile, n);
     }
-#define EACH(type, value) \
-    for (int64_t i = 0; i < r->numel; i++) ((type *)r->data)[i] = value;
+}
 
 static sh_status ramp(sh_tensor *r, sh_scalar start, sh_scalar step) {
     if (!is_plain(r)) return sh_ref_arange_start(r, start, start, step, SH_NO_DTYPE);
-    const double from = sh_value_as_double(start), by = sh_value_as_double(step);
-    const uint64_t first = is_float(r) ? 0 : (uint64_t)sh_value_as_int(start),
-                   add = is_float(r) ? 0 : (uint64_t)sh_value_as_int(step);
-    RANGE(first + add * (uint64_t)i, from + by * (double)i)
+    if (is_float(r))
+        put_real(r, 0, r->numel, sh_value_as_double(start), sh_value_as_double(step), 0, 1);
+    else
+        ramps()->whole[r->element](r->data, r->numel, (uint64_t)sh_value_as_int(start),
+                                   (uint64_t)sh_value_as_int(step));
     return SH_OK;
 }
 
-/* From both ends to the middle, so that both are met exactly. */
-static double between(double from, double to, double step, int64_t i, int64_t steps) {
-    return i < steps / 2 || steps == 1 ? from + step * (double)i : to - step * (double)(steps - i - 1);
+/* The first half from `from` on, the others back from `to`, so that both ends are met exactly. */
+static void spread_real(sh_tensor *r, double from, double to, double step) {
+    const int64_t n = r->numel, half = n == 1 ? 1 : n / 2;
+    put_real(r, 0, half, from, step, 0, 1);
+    put_real(r, half, n, to, -step, (double)(n - 1 - half), -1);
+}
+
+#define EACH(type)                                                                           \
+    for (int64_t i = 0; i < n; i++)                                                          \
+        ((type *)r->data)[i] = (type)(int64_t)(i < n / 2 || n == 1 ? from + step * (double)i \
+                                                                   : to - step * (double)(n - i - 1));
+
+static void spread_whole(sh_tensor *r, double from, double to, double step) {
+    const int64_t n = r->numel;
+    switch (r->element) {
+    case 1: EACH(uint8_t) break;
+    case 2: EACH(int16_t) break;
+    case 4: EACH(int32_t) break;
+    default: EACH(int64_t) break;
+    }
 }
 
 static sh_status spread(sh_tensor *r, sh_scalar start, sh_scalar end) {
     if (!is_plain(r)) return sh_ref_linspace(r, start, end, r->numel, SH_NO_DTYPE);
-    const bool whole = !is_float(r);
-    const double from = whole ? (double)sh_value_as_int(start) : sh_value_as_double(start);
-    const double to = whole ? (double)sh_value_as_int(end) : sh_value_as_double(end);
+    const bool real = is_float(r);
+    const double from = real ? sh_value_as_double(start) : (double)sh_value_as_int(start);
+    const double to = real ? sh_value_as_double(end) : (double)sh_value_as_int(end);
     const double step = r->numel > 1 ? (to - from) / (double)(r->numel - 1) : 0;
-    RANGE((int64_t)between(from, to, step, i, r->numel), between(from, to, step, i, r->numel))
+    (real ? spread_real : spread_whole)(r, from, to, step);
     return SH_OK;
 }
 
