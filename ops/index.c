@@ -4,8 +4,21 @@
 #include "ops/element.h"
 #include "ops/infer_factory.h"
 
+/* Without a branch, for nearly always all are inside; then once more with one. */
+int64_t sh_first_outside(const int64_t *index, int64_t n, int64_t size) {
+    uint64_t outside = 0;
+    const uint64_t last = (uint64_t)size - 1;
+    _Pragma("omp simd reduction(|:outside)") for (int64_t i = 0; i < n; i++) outside |=
+        (uint64_t)index[i] | (last - (uint64_t)index[i]);
+    int64_t first = outside >> 63 ? 0 : n;
+    while (first < n && index[first] >= 0 && index[first] < size) first++;
+    return first;
+}
+
 sh_status sh_check_index(const char *op, const sh_tensor *index, int64_t size, int64_t result_numel) {
-    for (int64_t i = 0; result_numel && i < index->numel; i++) {
+    const bool packed = index->dtype == SH_I64 && (index->flags & SH_TENSOR_CONTIGUOUS);
+    int64_t i = packed ? sh_first_outside((const int64_t *)(const void *)index->data, index->numel, size) : 0;
+    for (; result_numel && i < index->numel; i++) {
         const int64_t entry = sh_index_at(index, i);
         if (entry < 0 || entry >= size)
             return sh_fail(SH_ERROR_INDEX, "%s: index[%lld] is %lld, expected 0 to %lld", op, (long long)i,

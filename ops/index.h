@@ -10,6 +10,9 @@ static inline int64_t sh_index_at(const sh_tensor *index, int64_t i) {
     return index->dtype == SH_I64 ? ((const int64_t *)index->data)[at] : ((const int32_t *)index->data)[at];
 }
 
+/* The first of n indices that is not from 0 to size - 1; n if all are. */
+int64_t sh_first_outside(const int64_t *index, int64_t n, int64_t size);
+
 /* Entries must be from 0 to size - 1. Not looked at where the result has no elements, as in torch. */
 sh_status sh_check_index(const char *op, const sh_tensor *index, int64_t size, int64_t result_numel);
 

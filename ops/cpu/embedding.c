@@ -2,25 +2,21 @@
 #include <string.h>
 
 #include "dispatch/number.h"
+#include "ops/cpu/rows.h"
 #include "ops/cpu/widen.h"
 #include "ops/element.h"
+#include "ops/index.h"
 #include "ops/infer_nn.h"
 #include "ops/kernels.h"
 
-static int64_t read_index(const sh_tensor *indices, int64_t i) {
-    return indices->dtype == SH_I64 ? ((const int64_t *)(const void *)indices->data)[i]
-                                    : ((const int32_t *)(const void *)indices->data)[i];
-}
-
 static sh_status copy_rows(sh_tensor *r, const sh_tensor *weight, const sh_tensor *indices) {
-    const size_t bytes = (size_t)weight->sizes[1] * weight->element;
-    for (int64_t i = 0; i < indices->numel; i++) {
-        const int64_t row = read_index(indices, i);
-        if (row < 0 || row >= weight->sizes[0])
-            return sh_fail(SH_ERROR_INDEX, "embedding: index %lld in indices, expected 0 to %lld",
-                           (long long)row, (long long)weight->sizes[0] - 1);
-        memcpy(r->data + (size_t)i * bytes, weight->data + (size_t)row * bytes, bytes);
-    }
+    const int64_t *index = (const int64_t *)(const void *)indices->data, n = indices->numel;
+    const int64_t wrong = sh_first_outside(index, n, weight->sizes[0]);
+    if (wrong < n)
+        return sh_fail(SH_ERROR_INDEX, "embedding: index %lld in indices, expected 0 to %lld",
+                       (long long)index[wrong], (long long)weight->sizes[0] - 1);
+    const sh_rows rows = {weight->data, 1, weight->sizes[0], weight->sizes[1] * (int64_t)weight->element};
+    sh_pick_rows(r->data, &rows, index, n);
     return SH_OK;
 }
 
@@ -28,7 +24,7 @@ sh_status sh_cpu_embedding(sh_tensor *r, sh_tensor *weight, sh_tensor *indices, 
     (void)padding_idx;
     sh_tensor *w, *i = NULL;
     sh_status status = sh_aside_contiguous(weight, (sh_dtype)weight->dtype, &w);
-    if (status >= 0) status = sh_aside_contiguous(indices, (sh_dtype)indices->dtype, &i);
+    if (status >= 0) status = sh_aside_contiguous(indices, SH_I64, &i);
     if (status >= 0) status = copy_rows(r, w, i);
     sh_aside_drop(w);
     sh_aside_drop(i);

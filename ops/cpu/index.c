@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "ops/cpu/rows.h"
+#include "ops/cpu/widen.h"
 #include "ops/element.h"
 #include "ops/infer_shape.h"
 #include "ops/kernels.h"
@@ -19,33 +21,16 @@ static int64_t product(const int64_t *sizes, int from, int to) {
     return n;
 }
 
-/* Consecutive 64-bit indices, as nearly all are, are read without a question. */
-#define PICK(bytes)                                                                  \
-    if (straight)                                                                    \
-        for (int64_t i = 0; i < n; i++)                                              \
-            memcpy(to + i * (bytes), from + straight[i] * (bytes), (size_t)(bytes)); \
-    else                                                                             \
-        for (int64_t i = 0; i < n; i++)                                              \
-            memcpy(to + i * (bytes), from + sh_index_at(index, i) * (bytes), (size_t)(bytes));
-
-/* Row by row, for one index before dim. Copies of known length are moves and not calls. */
-static void pick_rows(char *to, const char *from, const sh_tensor *index, int64_t n, int64_t bytes) {
-    const bool packed = index->dtype == SH_I64 && (index->flags & SH_TENSOR_CONTIGUOUS);
-    const int64_t *straight = packed ? (const int64_t *)index->data : NULL;
-    switch (bytes) {
-    case 1: PICK(1) return;
-    case 2: PICK(2) return;
-    case 4: PICK(4) return;
-    case 8: PICK(8) return;
-    default: PICK(bytes)
-    }
-}
-
-static void pick_contiguous(sh_tensor *r, const sh_tensor *self, int dim, const sh_tensor *index) {
-    const int64_t bytes = product(r->sizes, dim + 1, r->ndim) * (int64_t)r->element;
-    const int64_t outer = product(r->sizes, 0, dim), n = index->numel, size = r->ndim ? self->sizes[dim] : 1;
-    for (int64_t i = 0; i < outer; i++)
-        pick_rows(r->data + i * n * bytes, self->data + i * size * bytes, index, n, bytes);
+static sh_status pick_contiguous(sh_tensor *r, const sh_tensor *self, int dim, sh_tensor *index) {
+    const sh_rows rows = {.from = self->data,
+                          .tables = product(r->sizes, 0, dim),
+                          .size = r->ndim ? self->sizes[dim] : 1,
+                          .bytes = product(r->sizes, dim + 1, r->ndim) * (int64_t)r->element};
+    sh_tensor *packed;
+    SH_TRY(sh_aside_contiguous(index, SH_I64, &packed));
+    sh_pick_rows(r->data, &rows, (const int64_t *)(const void *)packed->data, index->numel);
+    sh_aside_drop(packed);
+    return SH_OK;
 }
 
 /* Entry `at` along dim as a tensor of size 1 there. */
@@ -62,10 +47,7 @@ sh_status sh_cpu_index_select(sh_tensor *r, sh_tensor *self, int64_t dim, sh_ten
     const int at = sh_checked_dim(dim, r->ndim);
     SH_TRY(sh_check_index("index_select", index, self->ndim ? self->sizes[at] : 1, r->numel));
     if (!r->numel) return SH_OK;
-    if (self->flags & r->flags & SH_TENSOR_CONTIGUOUS) {
-        pick_contiguous(r, self, at, index);
-        return SH_OK;
-    }
+    if (self->flags & r->flags & SH_TENSOR_CONTIGUOUS) return pick_contiguous(r, self, at, index);
     for (int64_t i = 0; i < index->numel; i++) {
         sh_tensor to = slab(r, at, i), from = slab(self, at, sh_index_at(index, i));
         SH_TRY(sh_cpu_copy(&to, &to, &from, false));
