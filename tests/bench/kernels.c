@@ -39,11 +39,12 @@ static void make_tensors(void) {
     columns = sh_keep(sh_randint(4, SH_SIZES(2)));
 }
 
-#define PAIR(name, turns, most, ours, theirs)                                    \
-    static void ours_##name(int64_t times) {                                     \
-        for (int64_t i = 0; i < times; i += 100) SH_SCOPE {                      \
-                for (int64_t k = i; k < times && k < i + 100; k++) (void)(ours); \
-            }                                                                    \
+/* A scope each, as theirs give each result back at once. */
+#define PAIR(name, turns, most, ours, theirs)          \
+    static void ours_##name(int64_t times) {           \
+        for (int64_t i = 0; i < times; i++) SH_SCOPE { \
+                (void)(ours);                          \
+            }                                          \
     }
 #include PAIRS
 #undef PAIR
