@@ -102,7 +102,7 @@ sh_status sh__args_copy(sh_graph *graph, sh_args args, sh_kwargs kwargs, sh_arg_
 /* ---- visiting ---- */
 
 static sh_status visit_arg(sh_arg *arg, sh_arg_visit visit, void *user) {
-    if (arg->tag == SH_ARG_NODE) return visit(&arg->as.node, user);
+    if (arg->tag == SH_ARG_NODE) return visit(arg, user);
     for (uint32_t i = 0; is_list(*arg) && i < arg->count; i++)
         SH_TRY(visit_arg((sh_arg *)(uintptr_t)&arg->as.list[i], visit, user));
     return SH_OK;

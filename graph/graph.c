@@ -21,6 +21,7 @@ sh_graph *sh_graph_new(void) {
 }
 
 static void free_node(sh_node *node) {
+    sh__meta_free(node);
     sh__free(node->block);
     sh__free(node->uses);
     sh__free(node);
@@ -88,12 +89,21 @@ static sh_symbol *name_from_target(sh_graph *graph, sh_opcode opcode, const char
     return symbol;
 }
 
-static void link_before(sh_node *node, sh_node *place) {
+void sh__node_link(sh_node *node, sh_node *place) {
     node->prev = place->prev;
     node->next = place;
     place->prev->next = node;
     place->prev = node;
     node->graph->size++;
+    node->graph->version++;
+}
+
+void sh__node_unlink(sh_node *node) {
+    for (sh_cursor *c = node->graph->cursor; c; c = c->outer)
+        if (c->at == node) c->at = node->prev;
+    node->prev->next = node->next;
+    node->next->prev = node->prev;
+    node->graph->size--;
     node->graph->version++;
 }
 
@@ -121,7 +131,8 @@ sh_node *sh_graph_create_node(sh_graph *graph, sh_opcode opcode, const char *tar
     if (!node->name) goto fail;
     node->name->object = node;
     node->id = graph->next_id++;
-    link_before(node, graph->insertion && graph->insertion->before ? graph->insertion->before : &graph->root);
+    sh__node_link(node,
+                  graph->insertion && graph->insertion->before ? graph->insertion->before : &graph->root);
     return node;
 fail:
     sh__uses_drop(node);
@@ -159,19 +170,20 @@ static sh_status has_users(const sh_node *node) {
                    node->nusers, node->nusers == 1 ? "" : "s", list, listed < node->nusers ? ", ..." : "");
 }
 
+void sh__node_discard(sh_node *node) {
+    for (sh_insertion *i = node->graph->insertion; i; i = i->outer)
+        if (i->before == node) i->before = node->next == &node->graph->root ? NULL : node->next;
+    sh__uses_drop(node);
+    sh__node_unlink(node);
+    node->name->object = NULL;
+    free_node(node);
+}
+
 sh_status sh_graph_erase_node(sh_node *node) {
     if (sh__error_pending()) return sh_error()->code;
     if (!node) return sh_fail(SH_ERROR_NULL, "sh_graph_erase_node: node is NULL");
     if (node->nusers) return has_users(node);
-    for (sh_insertion *i = node->graph->insertion; i; i = i->outer)
-        if (i->before == node) i->before = node->next == &node->graph->root ? NULL : node->next;
-    sh__uses_drop(node);
-    node->prev->next = node->next;
-    node->next->prev = node->prev;
-    node->graph->size--;
-    node->graph->version++;
-    node->name->object = NULL;
-    free_node(node);
+    sh__node_discard(node);
     return SH_OK;
 }
 
@@ -224,6 +236,28 @@ void sh_insertion_end(sh_insertion *insertion) {
     if (!insertion->graph) return;
     insertion->graph->insertion = insertion->outer;
     insertion->graph = NULL;
+}
+
+/* ---- loops ---- */
+
+sh_cursor *sh__cursor_begin(sh_cursor *cursor, const sh_graph *graph) {
+    sh_graph *own = (sh_graph *)(uintptr_t)graph;
+    *cursor = (sh_cursor){own, &own->root, own->cursor};
+    own->cursor = cursor;
+    return cursor;
+}
+
+sh_node *sh__cursor_next(sh_cursor *cursor) {
+    sh_node *const next = cursor->at->next;
+    if (next == &cursor->graph->root) return NULL;
+    cursor->at = next;
+    return next;
+}
+
+void sh_cursor_end(sh_cursor *cursor) {
+    if (!cursor->graph) return;
+    cursor->graph->cursor = cursor->outer;
+    cursor->graph = NULL;
 }
 
 /* ---- attributes ---- */

@@ -49,10 +49,27 @@ SH_API sh_node *sh_graph_output_node(const sh_graph *graph);
  * gives it. NULL past the last. */
 SH_API const char *sh_graph_output_name(const sh_graph *graph, size_t i);
 
-/* Each node in order; the one at hand may be erased. */
-#define SH_EACH_NODE(n, graph)                                                                   \
-    for (sh_node *n = sh_graph_first(graph), *SH__CAT(n, _next) = n ? sh_node_next(n) : NULL; n; \
-         n = SH__CAT(n, _next), SH__CAT(n, _next) = n ? sh_node_next(n) : NULL)
+/* Each node in order. Nodes may be erased, moved and added on the way, the one at hand too: the loop goes on behind where
+ * that stood. What is put behind that place is met, a node that moves there once more. */
+#define SH_EACH_NODE(n, graph) SH__EACH_NODE(n, SH__UNIQUE(sh__c), graph)
+#define SH__EACH_NODE(n, c, graph)                                                 \
+    for (sh_cursor c __attribute__((cleanup(sh_cursor_end))) = {NULL, NULL, NULL}, \
+                     *SH__CAT(c, p) = sh__cursor_begin(&c, graph);                 \
+         SH__CAT(c, p); SH__CAT(c, p) = NULL)                                      \
+        for (sh_node * n; (n = sh__cursor_next(SH__CAT(c, p))) != NULL;)
+/* Lives until sh_cursor_end. */
+typedef struct sh_cursor {
+    sh_graph *graph;
+    sh_node *at; /* met last, or where it stood */
+    struct sh_cursor *outer;
+} sh_cursor;
+SH_API sh_cursor *sh__cursor_begin(sh_cursor *cursor, const sh_graph *graph);
+SH_API sh_node *sh__cursor_next(sh_cursor *cursor);
+SH_API void sh_cursor_end(sh_cursor *cursor);
+
+/* The nodes of this opcode and target (NULL: any) in order; at most `capacity` are written. Returns how many there are. */
+SH_API size_t sh_graph_find_nodes(const sh_graph *graph, sh_opcode opcode, const char *target,
+                                  sh_node **nodes, size_t capacity);
 
 /* ---- where new nodes go ---- at the end, unless inside one of these:
  *     SH_INSERTING_BEFORE(node) { ... }     SH_INSERTING_AFTER(node) { ... } */
@@ -71,6 +88,32 @@ SH_API void sh_insertion_end(sh_insertion *insertion);
     for (sh_insertion v __attribute__((cleanup(sh_insertion_end))) = {NULL, NULL, NULL}, \
                         *SH__CAT(v, p) = enter(&v, node);                                \
          SH__CAT(v, p); SH__CAT(v, p) = NULL)
+
+/* ---- copies ---- */
+/* A graph of its own: nodes with all that is known about them, and the attributes, their data too. The caller's. */
+SH_API sh_graph *sh_graph_clone(const sh_graph *graph);
+/* Which nodes stand for those of another graph, for copies from it. Ended by sh_node_map_free. */
+typedef struct sh_node_map sh_node_map;
+SH_API sh_node_map *sh_node_map_new(const sh_graph *from);
+SH_API void sh_node_map_free(sh_node_map *map);
+SH_API sh_status sh_node_map_set(sh_node_map *map, const sh_node *node, sh_node *copy);
+SH_API sh_node *sh_node_map_get(const sh_node_map *map, const sh_node *node); /* NULL if there is none */
+/* A copy of `node` at the insertion point, its arguments those that the map gives, and the map gives the copy from then
+ * on. A tensor that a get_attr node needs comes along, shared; under another name if that one is taken. */
+SH_API sh_node *sh_graph_node_copy(sh_graph *graph, const sh_node *node, sh_node_map *map);
+/* Copies of all nodes of the map's graph that it doesn't know yet, at the insertion point, but for the output node: what
+ * that returns is in `*output` (optional), in terms of the copies, and lives as long as the map. */
+SH_API sh_status sh_graph_graph_copy(sh_graph *graph, sh_node_map *map, sh_arg *output);
+
+/* ---- cleaning ---- */
+/* Erases the nodes that nobody uses and that are not impure (sh_node_is_impure), and those that only they used. Returns how
+ * many went. `keeps` may hold more nodes back; optional. */
+SH_API size_t sh_graph_eliminate_dead_code(sh_graph *graph, bool (*keeps)(const sh_node *node, void *user),
+                                           void *user);
+/* Is it a graph that can run? An error that names the node at fault: used before it is defined, of another graph, of a name that
+ * another has, users or inputs out of step with arguments, no such op or arguments that don't fit it, no such attribute
+ * or submodule, several outputs or one that is not last. */
+SH_API sh_status sh_graph_lint(const sh_graph *graph);
 
 /* ---- attributes ---- tensors that the graph keeps, by name */
 SH_API sh_status sh_graph_set_attr(sh_graph *graph, const char *name, sh_tensor *value);

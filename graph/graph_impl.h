@@ -34,6 +34,8 @@ struct sh_node {
     sh_use *uses; /* one for each input */
     uint32_t ninputs, nusers;
     sh_use *first_user, *last_user;
+    const char *type; /* NULL: none */
+    struct sh_meta_entry *meta;
     const void *site;
     bool has_spec;
     sh_spec spec;
@@ -54,6 +56,7 @@ struct sh_graph {
     sh_program_cache program;
     sh_graph_root modules;
     sh_insertion *insertion; /* the innermost one open */
+    sh_cursor *cursor;       /* the innermost loop over the nodes */
     sh_symbols names; /* of nodes; object: the node, NULL when gone; count: highest number on this base */
     sh_symbols attrs; /* object: the tensor, one reference held */
     sh_symbols strings;
@@ -65,6 +68,19 @@ sh_symbol *sh__name_create(sh_graph *graph, const char *wish);
 /* A string that lives as long as the graph. */
 const char *sh__graph_string(sh_graph *graph, const char *text);
 
+/* ---- meta.c ---- */
+void sh__meta_free(sh_node *node);
+/* `to` gets what `from` has under every key; may be of another graph. */
+sh_status sh__meta_copy(sh_node *to, const sh_node *from);
+
+/* ---- graph.c ---- */
+/* Puts the node, which is in no ring, in front of `place` (the root: at the end), or takes it out of its ring. Loops over the nodes
+ * go on behind where it stood. */
+void sh__node_link(sh_node *node, sh_node *place);
+void sh__node_unlink(sh_node *node);
+/* Ends a node that nobody uses. */
+void sh__node_discard(sh_node *node);
+
 /* ---- args.c ---- */
 typedef struct sh_arg_block {
     void *block;
@@ -73,8 +89,8 @@ typedef struct sh_arg_block {
 } sh_arg_block;
 /* Copies both and all that they point to into one block. */
 sh_status sh__args_copy(sh_graph *graph, sh_args args, sh_kwargs kwargs, sh_arg_block *copy);
-/* Calls `visit` on each node in them, in order; it may replace it. Stops at the first error. */
-typedef sh_status (*sh_arg_visit)(sh_node **node, void *user);
+/* Calls `visit` on each argument that is a node, in order; it may replace it. Stops at the first error. */
+typedef sh_status (*sh_arg_visit)(sh_arg *arg, void *user);
 sh_status sh__args_visit(sh_args args, sh_kwargs kwargs, sh_arg_visit visit, void *user);
 
 /* ---- node.c ---- */

@@ -67,6 +67,15 @@ sh_status sh_node_set_scope(sh_node *node, const char *scope) {
 const void *sh_node_site(const sh_node *node) { return node->site; }
 void sh_node_set_site(sh_node *node, const void *site) { node->site = site; }
 
+const char *sh_node_type(const sh_node *node) { return node->type; }
+
+sh_status sh_node_set_type(sh_node *node, const char *type) {
+    const char *copy = type ? sh__graph_string(node->graph, type) : NULL;
+    if (type && !copy) return SH_ERROR_MEMORY;
+    node->type = copy;
+    return SH_OK;
+}
+
 sh_status sh_node_set_target(sh_node *node, const char *target) {
     if (!target) return sh_fail(SH_ERROR_NULL, "sh_node_set_target: target is NULL");
     const char *copy = sh__graph_string(node->graph, target);
@@ -105,9 +114,9 @@ typedef struct collector {
     uint32_t n;
 } collector;
 
-static sh_status collect(sh_node **found, void *user) {
+static sh_status collect(sh_arg *found, void *user) {
     collector *c = user;
-    sh_node *node = *found;
+    sh_node *node = found->as.node;
     if (!node) return sh_fail(SH_ERROR_NULL, "an argument of a node of %s is NULL", c->user->target);
     if (node->graph != c->user->graph)
         return sh_fail(SH_ERROR_VALUE, "an argument of a node of %s is %%%s of another graph",
@@ -206,9 +215,9 @@ typedef struct replacement {
     sh_node *by;
 } replacement;
 
-static sh_status replace(sh_node **found, void *user) {
+static sh_status replace(sh_arg *found, void *user) {
     const replacement *r = user;
-    if (*found == r->old) *found = r->by;
+    if (found->as.node == r->old) found->as.node = r->by;
     return SH_OK;
 }
 
@@ -223,13 +232,19 @@ sh_status sh_node_replace_input_with(sh_node *node, sh_node *old, sh_node *by) {
     return take_args(node, &fresh);
 }
 
-sh_status sh_node_replace_all_uses_with(sh_node *node, sh_node *by) {
+sh_status sh_node_replace_uses_where(sh_node *node, sh_node *by, bool (*chosen)(sh_node *user, void *data),
+                                     void *data) {
     if (sh__error_pending()) return sh_error()->code;
-    if (!by) return sh_fail(SH_ERROR_NULL, "sh_node_replace_all_uses_with: by is NULL");
+    if (!by) return sh_fail(SH_ERROR_NULL, "sh_node_replace_uses_where: by is NULL");
     if (by == node) return SH_OK;
     for (sh_use *use = node->first_user, *next; use; use = next) {
         next = use->next;
-        if (use->user != by) SH_TRY(sh_node_replace_input_with(use->user, node, by));
+        if (use->user != by && (!chosen || chosen(use->user, data)))
+            SH_TRY(sh_node_replace_input_with(use->user, node, by));
     }
     return SH_OK;
+}
+
+sh_status sh_node_replace_all_uses_with(sh_node *node, sh_node *by) {
+    return sh_node_replace_uses_where(node, by, NULL, NULL);
 }

@@ -62,6 +62,22 @@ SH_API sh_status sh_node_set_target(sh_node *node, const char *target);
 SH_API sh_status sh_node_replace_input_with(sh_node *node, sh_node *old, sh_node *by);
 /* The same in all users of `node`; `by` itself, when it uses `node`, keeps doing so. */
 SH_API sh_status sh_node_replace_all_uses_with(sh_node *node, sh_node *by);
+/* The same in those users that `chosen` wants. */
+SH_API sh_status sh_node_replace_uses_where(sh_node *node, sh_node *by,
+                                            bool (*chosen)(sh_node *user, void *data), void *data);
+/* Makes room for an argument in front of argument i, or behind the last. */
+SH_API sh_status sh_node_insert_arg(sh_node *node, size_t i, sh_arg arg);
+/* Moves `other` behind `node`, or in front of it: both of one graph. Nothing keeps users behind what they use: see
+ * sh_graph_lint. */
+SH_API sh_status sh_node_append(sh_node *node, sh_node *other);
+SH_API sh_status sh_node_prepend(sh_node *node, sh_node *other);
+
+typedef enum sh_argument_form {
+    SH_POSITIONAL_FORM, /* required arguments by place, others by name, none that equals its default: as captures write */
+    SH_KEYWORD_FORM /* all by name, in the order of the schema */
+} sh_argument_form;
+/* Writes the arguments of a call of an op in one form, so that equal calls look equal. Other nodes stay as they are. */
+SH_API sh_status sh_node_normalize_arguments(sh_node *node, sh_argument_form form);
 
 /* ---- what is known about it ---- */
 /* dtype and shape of the (first) result; NULL when unknown. */
@@ -73,6 +89,38 @@ SH_API sh_status sh_node_set_scope(sh_node *node, const char *scope);
 /* The address in the program that issued the call it stands for, or NULL. */
 SH_API const void *sh_node_site(const sh_node *node);
 SH_API void sh_node_set_site(sh_node *node, const void *site);
+
+/* A type in words, printed between name and opcode; NULL if there is none. The string is copied. */
+SH_API const char *sh_node_type(const sh_node *node);
+SH_API sh_status sh_node_set_type(sh_node *node, const char *type);
+
+/* ---- whatever else ---- by key; copies of the node keep it */
+typedef enum sh_meta_kind {
+    SH_META_NONE,
+    SH_META_INT,
+    SH_META_FLOAT,
+    SH_META_STRING,
+    SH_META_POINTER
+} sh_meta_kind;
+typedef struct sh_meta {
+    sh_meta_kind kind; /* NONE: there is nothing under this key */
+    union {
+        int64_t i;
+        double f;
+        const char *string; /* the node's */
+        void *pointer;
+    } as;
+} sh_meta;
+SH_API sh_meta sh_node_meta(const sh_node *node, const char *key);
+SH_API sh_status sh_node_set_meta_int(sh_node *node, const char *key, int64_t i);
+SH_API sh_status sh_node_set_meta_float(sh_node *node, const char *key, double f);
+SH_API sh_status sh_node_set_meta_string(sh_node *node, const char *key, const char *string); /* copied */
+/* `end` runs when no node and no copy of one has it any more; optional. On an error it has not run. */
+SH_API sh_status sh_node_set_meta_pointer(sh_node *node, const char *key, void *pointer,
+                                          void (*end)(void *pointer));
+SH_API void sh_node_drop_meta(sh_node *node, const char *key);
+/* Key i, in the order they were set first; NULL past the last. */
+SH_API const char *sh_node_meta_key(const sh_node *node, size_t i);
 
 SH_END_DECLS
 

@@ -91,8 +91,12 @@ void sh__print_node(sh_text *out, const sh_node *node) {
         sh__print_arg(out, sh_node_arg(node, 0), SH_STYLE_REPR);
         return;
     }
-    sh__text_put(out, "%%%s : [num_users=%u] = %s[target=", node->name->text, node->nusers,
-                 sh_opcode_text(node->opcode));
+    sh__text_put(out, "%%%s : ", node->name->text);
+    if (node->type) {
+        print_plain(out, node->type);
+        sh__text_add(out, " ", 1);
+    }
+    sh__text_put(out, "[num_users=%u] = %s[target=", node->nusers, sh_opcode_text(node->opcode));
     print_plain(out, node->target);
     sh__text_put(out, "]");
     if (node->opcode == SH_GET_ATTR || (node->opcode == SH_PLACEHOLDER && !node->args.n)) return;

@@ -36,17 +36,17 @@ static inline double run_sum(const sh_graph *graph, sh_tensors inputs) {
 
 /* Makes each allocation of `act` fail once: an error each time, and nothing left. */
 static inline bool each_allocation_may_fail(bool (*act)(void)) {
-    SH_SCOPE if (!act()) return false;
-    fclose(stderr);
+    SH_SCOPE cr_assert(act(), "%s", message());
     const int64_t live = sh_memory_stats_get().live_tensors;
     for (size_t n = 1; n < 20000; n++) {
         bool done = false;
         sh_memory_fail_after(n);
         SH_SCOPE done = act();
         const bool hit = sh_memory_fail_after(0) >= n;
-        if (!done && !(sh_error() && sh_error()->code == SH_ERROR_MEMORY)) return false;
+        const bool said = sh_error() && sh_error()->code == SH_ERROR_MEMORY;
+        cr_expect(done || said, "allocation %zu: %s", n, message());
         sh_clear_error();
-        if (sh_memory_stats_get().live_tensors != live) return false;
+        cr_expect(eq(i64, sh_memory_stats_get().live_tensors, live), "allocation %zu leaves tensors", n);
         if (!hit) return done;
     }
     return false;
