@@ -18,8 +18,8 @@ sh_tensor *sh_call_target(const sh_call *call) { return call->target; }
 uint32_t sh_call_nargs(const sh_call *call) { return call->nargs; }
 bool sh_call_has_result(const sh_call *call) { return call->has_result; }
 uint32_t sh_call_nresults(const sh_call *call) { return call->nresults; }
-const void *sh_call_site(const sh_call *call) { return call->site; }
-uint32_t sh_call_depth(const sh_call *call) { return call->depth; }
+const void *sh_call_site(const sh_call *call) { return ((void *const *)call->caller)[1]; }
+uint32_t sh_call_depth(const sh_call *call) { return (uint32_t)(call->frame - sh__thread.cold->frames); }
 sh_value sh_call_arg(const sh_call *call, uint32_t i) { return i < call->nargs ? call->args[i] : sh_none(); }
 sh_tensor *sh_call_tensor(const sh_call *call, uint32_t i) {
     return sh_value_as_tensor(sh_call_arg(call, i));
@@ -55,7 +55,7 @@ size_t sh_call_tensors(const sh_call *call, sh_tensor **tensors, size_t capacity
 uint64_t sh_call_number(const sh_call *call) {
     const sh_entry *entry = call->at;
     if (!entry || !(entry->flags & SH_ENTRY_COUNTS)) return 0;
-    return call->thread->op_number - entry->start;
+    return sh__thread.op_number - entry->start;
 }
 
 /* ---- what edits bring ---- */
@@ -72,6 +72,7 @@ static sh_held *hold(sh_call *call, size_t bytes) {
     held->tensor = NULL;
     held->next = call->frame->held;
     call->frame->held = held;
+    call->frame->changed |= SH_FRAME_HOLDS;
     return held;
 }
 

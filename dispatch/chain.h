@@ -16,8 +16,7 @@ enum {
     SH_ENTRY_CAPTURE = 1, /* records calls; does not run inside a watching mode's callback */
     SH_ENTRY_COUNTS = 2,  /* asks for call numbers */
     SH_ENTRY_SPLITS = 4,  /* dispatch level: wants composites split */
-    SH_ENTRY_WATCHING = 8,
-    SH_ENTRY_INEXACT = 16 /* wants families beyond the bits: the mode's own list decides */
+    SH_ENTRY_WATCHING = 8
 };
 
 /* One push. Immutable but for the counts, shared by snapshots: a stack is a list from its top down. */
@@ -30,6 +29,7 @@ struct sh_entry {
     uint64_t sequence;
     uint64_t start; /* the thread's op_number at the push */
     uint32_t position;
+    uint32_t skips; /* flags of entries that do not run inside this one's callback */
     uint64_t wants[SH_FAMILY_WORDS];
     uint64_t all[SH_FAMILY_WORDS]; /* with what is below; composites in where this one splits */
     uint32_t all_flags;
@@ -51,11 +51,16 @@ struct sh_mode {
     sh_status (*record)(sh_mode *mode, const void *called);
     atomic_uint_fast64_t version, calls, own_ns;
     _Atomic(const sh_thread *) owner; /* the only thread that ever pushed it, unless */
-    atomic_bool shared;               /* ... it met another */
+    atomic_uint_fast8_t unusual;      /* SH_MODE_IS_... */
     uint64_t wants[SH_FAMILY_WORDS];
     uint32_t *families; /* the exact list, where INEXACT */
     uint32_t nfamilies;
     char name[64];
+};
+
+enum {
+    SH_MODE_IS_SHARED = 1, /* more than one thread may run it */
+    SH_MODE_IS_INEXACT = 2 /* its list of families decides, not only the bits */
 };
 
 enum { SH_POS_GLOBAL = 0x2aa }; /* the odd positions */
@@ -67,17 +72,17 @@ struct sh_call {
     const sh_schema *schema;
     sh_value *args; /* room for SH_MAX_ARGS */
     sh_tensor *target;
-    uint8_t nargs, nresults, variant, has_result;
+    uint8_t nargs, nresults; /* the eight bytes up to `unused` are also read as one word */
+    uint8_t variant, has_result;
     uint8_t in_kernel;
     uint8_t scanned; /* device and special are of the arguments as they stand */
     uint8_t special; /* an argument carries an override */
+    uint8_t unused;
     int32_t device;
-    uint32_t depth;
     sh_entry *at; /* whose callback runs; NULL in a kernel or override */
-    sh_thread *thread;
     sh_frame *frame;
-    const void *site;
-    sh_undo *undo; /* of the innermost sh_next that this call is in */
+    const void *caller; /* see sh__call_results */
+    sh_undo *undo;      /* of the innermost sh_next that this call is in */
     sh_value results[SH_MAX_RESULTS];
 };
 
@@ -85,6 +90,7 @@ struct sh_call {
 struct sh_undo {
     bool kept;
     uint8_t nargs;
+    sh_undo *outer;
     const sh_op *op;
     const sh_schema *schema;
     sh_tensor *target;
@@ -105,13 +111,16 @@ sh_status sh__call_by_name(const char *name, const sh_argument *arguments, size_
                            const void *caller);
 /* The op that a name stands for, "add_" for the in-place form of add too; NULL without an error if there is none. */
 const sh_op *sh__op_named(const char *name, sh_variant *variant);
-/* With one result: it, or NULL. */
+/* With one result: it, or NULL. The first is FUNCTIONAL, without a target. */
+sh_tensor *sh__call_functional(const sh_op *op, sh_value *args, int device, const void *caller);
 sh_tensor *sh__call_tensor(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args, int device,
                            const void *caller);
 sh_list *sh__call_list(const sh_op *op, sh_value *args, const void *caller);
 sh_status sh__run_override(sh_call *call);
 /* The last phase: device, slot, results, kernel. */
 sh_status sh__run_kernel(sh_call *call);
+/* With all interception off: overrides and composites, then the kernel. */
+sh_status sh__chain_off(sh_call *call);
 /* Runs one slot on the call: infers, allocates, calls, owns the results. */
 sh_status sh__run_slot(sh_call *call, const sh_slot *slot);
 /* Finds the device of the arguments (D2) and whether one carries an override; mixed devices are an error that names
@@ -119,7 +128,7 @@ sh_status sh__run_slot(sh_call *call, const sh_slot *slot);
 sh_status sh__call_scan(sh_call *call);
 /* The slot for the call's device under this thread's choices, rules applied; NULL and an error. */
 static inline const sh_slot *sh__slot_find(const sh_call *call) {
-    const uint8_t chosen = call->thread->state.backend[call->device];
+    const uint8_t chosen = sh__thread.state.backend[call->device];
     const uint32_t backend =
         chosen ? chosen - 1u : atomic_load_explicit(&sh__default_backend[call->device], memory_order_relaxed);
     const sh_slot *slot = atomic_load_explicit(&call->op->slots[backend], memory_order_acquire);
@@ -151,16 +160,30 @@ sh_status sh__check_result(const sh_call *call, uint32_t i, sh_value value);
 static inline void sh__state_changes(sh_thread *thread) {
     if (SH_LIKELY(!thread->depth)) return;
     sh_frame *frame = &thread->cold->frames[thread->depth - 1];
-    if (frame->kept) return;
-    frame->kept = true;
+    if (thread->gate & SH_GATE_CHANGED) return;
+    thread->gate |= SH_GATE_CHANGED;
+    frame->balance = thread->state.balance;
+    if (frame->changed & SH_FRAME_KEPT) return;
+    frame->changed |= SH_FRAME_KEPT;
     frame->state = thread->state;
 }
-/* A push or pop inside a callback first parts the thread's stack from the chain's. */
+/* A simple chain doesn't store for each callback where a call that starts in it begins. Whoever needs that (an inner
+ * call, a push, a look at the stack) has it derived from the callback that runs. */
+void sh__state_sync(sh_thread *thread);
+/* A push or pop inside a callback first parts the thread's stack from the chain's: from then on the thread's is what
+ * that callback sees. */
 void sh__stack_move(sh_thread *thread);
+/* What callbacks pushed is dropped; the stack is again what the frame's chain runs on. */
+void sh__stack_back(sh_thread *thread, sh_frame *frame);
+/* Puts the thread back to what it was when the frame's chain began. */
+void sh__frame_restore(sh_thread *thread, sh_frame *frame);
 void sh__gate_update(sh_thread *thread);
+/* Is what must stay free of the C stack in use at this address? Then the error that says so. */
+bool sh__stack_is_short(const sh_thread *thread, const void *here);
+sh_status sh__stack_short(const sh_call *call, const sh_thread *thread, const sh_entry *at);
 void sh__names_truncate(sh_thread_cold *cold, uint32_t names);
 
-bool sh__entry_wants(const sh_entry *entry, uint32_t family);
+bool sh__entry_wants(const sh_entry *entry, const sh_op *op);
 void sh__entry_release(sh_entry *entry);
 static inline sh_entry *sh__entry_keep(sh_entry *entry) {
     if (entry) atomic_fetch_add_explicit(&entry->refs, 1, memory_order_relaxed);
@@ -169,7 +192,7 @@ static inline sh_entry *sh__entry_keep(sh_entry *entry) {
 /* Where in the chain a mode of a thread runs; a global one runs at the next position. */
 uint32_t sh__mode_position(const sh_mode *mode);
 /* Where the list of a position begins for a call of this thread that starts now. */
-sh_entry *sh__seen_from_here(const sh_thread *thread, uint32_t position);
+sh_entry *sh__seen_from_here(sh_thread *thread, uint32_t position);
 /* A new entry for `mode` above `below`. */
 sh_entry *sh__entry_new(sh_mode *mode, sh_entry *below, uint32_t position);
 /* Recomputes thread->wants from its tops, at depth 0. */
@@ -180,9 +203,16 @@ void sh__stacks_drop(sh_thread *thread);
 /* globals.c: the snapshot of the process-wide modes. Pinned while a thread's outermost chain uses it. */
 void sh__globals_pin(sh_thread *thread);
 void sh__globals_release(sh_thread *thread);
-extern _Atomic(const void *) sh__globals;
+extern _Atomic(const void *) sh__globals SH_HIDDEN;
 static inline bool sh__globals_any(void) {
     return SH_UNLIKELY(atomic_load_explicit(&sh__globals, memory_order_relaxed) != NULL);
+}
+
+/* What concerns the calls of all threads, in one word that is 0 most of the time. */
+enum { SH_PROCESS_GLOBALS = 1, SH_PROCESS_TIMES = 2 };
+extern atomic_uint sh__process_gate SH_HIDDEN;
+static inline bool sh__process_has(uint32_t what) {
+    return SH_UNLIKELY(atomic_load_explicit(&sh__process_gate, memory_order_relaxed) & what);
 }
 
 /* switch.c: is this mode switched off here? */

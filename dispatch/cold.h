@@ -11,21 +11,30 @@ typedef struct sh_cached_block {
 } sh_cached_block;
 enum { SH_CACHED_BLOCKS = 64 };
 
-/* A chain in flight. Kept off the C stack so that it survives a longjmp. */
+/* A chain in flight. Kept off the C stack so that it survives a longjmp. `changed` is 0 in a frame that is not in use;
+ * of the outermost chain, start, start_entry, skip and gate are always 0. */
 typedef struct sh_frame {
-    sh_state state; /* of the thread when the chain began, if `kept` */
+    sh_state state; /* of the thread when the chain began, if KEPT */
     sh_entry *start_entry;
-    uint64_t floor;
+    uint64_t floor; /* if MOVED: a callback may pop only entries that are younger */
     uint32_t start;
     sh_call *call;        /* on the C stack: the chain is dead once the stack pointer is above it */
     struct sh_held *held; /* what edits brought, until the chain ends */
     uint32_t skip;
-    uint32_t mark; /* results from here on are the running callback's or kernel's own */
-    bool kept;     /* something changes the rest of the state, which is in `state` */
-    bool moved;    /* a callback pushed: `top` holds what the chain runs on, the thread's is the callback's */
+    uint32_t mark;    /* results from here on are the running callback's or kernel's own */
+    uint32_t gate;    /* of an inner chain: what the outer callback had changed */
+    uint32_t balance; /* of the state, when the running callback began, if CHANGED */
+    uint32_t changed; /* SH_FRAME_... */
     uint32_t live;
     sh_entry *top[SH_POS_COUNT];
 } sh_frame;
+
+enum {
+    SH_FRAME_KEPT = 1, /* something changes the rest of the thread's state, which is in `state` */
+    SH_FRAME_MOVED =
+        2, /* a callback pushed: `top` is what the chain runs on, the thread's is the callback's */
+    SH_FRAME_HOLDS = 4 /* `held` is not NULL */
+};
 
 /* One named scope; the path of all is kept joined. */
 typedef struct sh_name_mark {

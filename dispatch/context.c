@@ -30,7 +30,8 @@ sh_context *sh_context_capture(void) {
     if (!context) return NULL;
     for (int p = 0; p < SH_POS_COUNT; p += 2) {
         context->top[p] = sh__entry_keep(thread->top[p]);
-        for (sh_entry *e = thread->top[p]; e; e = e->below) atomic_store(&e->mode->shared, true);
+        for (sh_entry *e = thread->top[p]; e; e = e->below)
+            atomic_fetch_or(&e->mode->unusual, SH_MODE_IS_SHARED);
     }
     context->switches = thread->state.switches;
     memcpy(context->backend, thread->state.backend, sizeof context->backend);

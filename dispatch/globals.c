@@ -16,6 +16,7 @@ typedef struct snapshot {
 } snapshot;
 
 _Atomic(const void *) sh__globals;
+atomic_uint sh__process_gate;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static snapshot *retired;
 static uint64_t sequence;
@@ -91,6 +92,10 @@ static void publish(snapshot *next) {
     }
     for (int p = 1; p < SH_POS_COUNT; p += 2) any |= next->top[p] != NULL;
     atomic_store(&sh__globals, any ? next : NULL);
+    if (any)
+        atomic_fetch_or(&sh__process_gate, SH_PROCESS_GLOBALS);
+    else
+        atomic_fetch_and(&sh__process_gate, ~(uint32_t)SH_PROCESS_GLOBALS);
     if (!any) sh__free(next);
     if (!before) return;
     before->retired = retired;
@@ -125,7 +130,7 @@ static sh_status push_locked(sh_mode *mode) {
 sh_status sh_push_mode_global(sh_mode *mode) {
     if (!mode) return sh_fail(SH_ERROR_NULL, "sh_push_mode_global: mode is NULL");
     if (mode->pushed && mode->pushed(mode, true) < 0) return sh__error_ensure(SH_ERROR_MODE);
-    atomic_store(&mode->shared, true);
+    atomic_fetch_or(&mode->unusual, SH_MODE_IS_SHARED);
     pthread_mutex_lock(&lock);
     const sh_status status = push_locked(mode);
     pthread_mutex_unlock(&lock);

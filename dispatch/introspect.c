@@ -54,7 +54,7 @@ static void describe_interest(FILE *out, const sh_mode *mode) {
         fprintf(out, i ? ", %s" : "%s", sh_op_name(sh_op_by_id(mode->families[i])));
 }
 
-static bool describe_positions(FILE *out, const sh_thread *thread, uint32_t from, uint32_t to) {
+static bool describe_positions(FILE *out, sh_thread *thread, uint32_t from, uint32_t to) {
     bool any = false;
     for (uint32_t p = from; p < to; p++)
         for (const sh_entry *e = sh__seen_from_here(thread, p); e; e = e->below, any = true) {

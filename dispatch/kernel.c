@@ -5,7 +5,7 @@
  * dtype, overlap, an op that makes its own results) the result is computed aside and copied. */
 #include <string.h>
 
-#include "dispatch/chain.h"
+#include "dispatch/walk.h"
 
 /* ---- device ---- */
 
@@ -221,7 +221,7 @@ sh_status sh__run_slot(sh_call *call, const sh_slot *slot) {
 
 /* A kernel that may call ops runs with every mode hidden. */
 static sh_status run_hidden(sh_call *call, const sh_slot *slot) {
-    sh_thread *thread = call->thread;
+    sh_thread *thread = &sh__thread;
     const uint32_t mark = thread->nitems;
     const sh_state state = thread->state;
     call->frame->mark = mark;
@@ -237,31 +237,12 @@ static sh_status run_hidden(sh_call *call, const sh_slot *slot) {
     return status;
 }
 
-/* One new result from a built-in kernel: what most calls come to. */
-static inline sh_status run_plain(sh_call *call, const sh_slot *slot) {
-    sh_spec spec;
-    spec.like = NULL;
-    call->results[0].tag = SH_TAG_NONE;
-    sh_status status = call->op->infer(call->args, &spec, call->op->infer_user);
-    sh_tensor *t = SH_LIKELY(status >= 0) ? sh__tensor_alloc(&spec, call->device) : NULL;
-    if (SH_LIKELY(t && sh__own(t))) {
-        call->results[0] = sh_value_tensor(t);
-        status = call->op->thunk_out(slot->typed, call->results, call->args);
-        if (SH_LIKELY(status >= 0)) {
-            call->has_result = 1;
-            return SH_OK;
-        }
-    }
-    sh__error_at(call->op->name, "kernel", slot->backend);
-    return sh__error_ensure(status < 0 ? status : SH_ERROR_MEMORY);
-}
-
 sh_status sh__run_kernel(sh_call *call) {
     if (SH_UNLIKELY(!call->scanned)) SH_TRY(sh__call_scan(call));
     const sh_slot *slot = sh__slot_find(call);
     if (SH_UNLIKELY(!slot)) return sh__error_ensure(SH_ERROR_KERNEL);
-    if (SH_LIKELY(slot->form == SH_FORM_OUT && call->nresults == 1 && !call->target))
-        return run_plain(call, slot);
+    if (SH_LIKELY(sh__slot_is_plain(slot) && call->nresults == 1 && !call->target))
+        return sh__plain_done(call, sh__run_plain(call, slot));
     return slot->leaf ? sh__run_slot(call, slot) : run_hidden(call, slot);
 }
 

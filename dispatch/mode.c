@@ -9,7 +9,9 @@
 static atomic_uint_fast64_t last_serial;
 
 static void want(sh_mode *mode, uint32_t family) {
-    mode->wants[family / 64 % SH_FAMILY_WORDS] |= (uint64_t)1 << family % 64;
+    const uint32_t bit = sh__family_bit(family);
+    mode->wants[bit / 64] |= (uint64_t)1 << bit % 64;
+    if (bit == SH_FAMILY_BITS - 1) mode->unusual |= SH_MODE_IS_INEXACT;
 }
 
 static sh_status set_interest(sh_mode *mode, const char *const *ops) {
@@ -26,7 +28,6 @@ static sh_status set_interest(sh_mode *mode, const char *const *ops) {
         want(mode, mode->families[i]);
     }
     mode->nfamilies = (uint32_t)n;
-    mode->entry_flags |= SH_ENTRY_INEXACT;
     return SH_OK;
 }
 

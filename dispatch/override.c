@@ -83,14 +83,13 @@ static size_t collect(const sh_call *call, const sh_override_kind **kinds) {
 }
 
 static sh_status ask(sh_call *call, const sh_override_kind *kind) {
-    sh_thread *thread = call->thread;
+    sh_thread *thread = &sh__thread;
     const uint32_t mark = thread->nitems;
     const sh_state state = thread->state;
     call->frame->mark = mark;
     thread->state.start = SH_POS_DISPATCH;
     thread->state.start_entry = thread->top[SH_POS_DISPATCH];
     thread->state.switches |= SH_OFF_OVERRIDES;
-    thread->state.floor = thread->sequence;
     call->in_kernel = 1; /* it answers with sh_call_set_result, as a kernel does */
     memset(call->results, 0, sizeof call->results);
     sh_status status = kind->callback(kind, call, kind->user);

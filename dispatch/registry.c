@@ -58,11 +58,11 @@ void sh__register_builtin(sh_op *op, const sh_builtin_kernel *kernel) {
     const bool composite = kernel->column == SH_COLUMN_COMPOSITE;
     r->slot = (sh_slot){.typed = kernel->kernel,
                         .form = (uint8_t)kernel->form,
-                        .leaf = !composite,
+                        .leaf = op->tags & SH_OP_COMPOSITE ? SH_LEAF_OF_COMPOSITE : SH_LEAF_PLAIN,
                         .registrant = "built-in",
                         .composite = composite && (op->tags & SH_OP_COMPOSITE),
                         .backend = composite ? SH_COMPOSITE : sh_backend_name(kernel->column)};
-    if (composite && !(op->tags & SH_OP_COMPOSITE)) r->slot.leaf = 1;
+    if (r->slot.composite) r->slot.leaf = 0;
     link_in(r, op, kernel->column);
 }
 

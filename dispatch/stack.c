@@ -13,8 +13,7 @@
 static void add_composites(uint64_t *wants) {
     for (uint32_t id = 0; id < sh_op_count(); id++) {
         const sh_op *op = sh__op_at(id);
-        if (op->tags & SH_OP_COMPOSITE)
-            wants[op->family / 64 % SH_FAMILY_WORDS] |= (uint64_t)1 << op->family % 64;
+        if (op->tags & SH_OP_COMPOSITE) wants[op->word] |= (uint64_t)1 << op->bit % 64;
     }
 }
 
@@ -23,6 +22,7 @@ sh_entry *sh__entry_new(sh_mode *mode, sh_entry *below, uint32_t position) {
     if (!entry) return NULL;
     atomic_init(&entry->refs, 1);
     entry->flags = mode->entry_flags;
+    entry->skips = entry->flags & SH_ENTRY_WATCHING ? SH_ENTRY_CAPTURE : 0;
     entry->mode = sh_mode_keep(mode);
     entry->callback = mode->callback;
     entry->below = sh__entry_keep(below);
@@ -67,7 +67,8 @@ void sh__wants_update(sh_thread *thread) {
 
 /* ---- push and pop ---- */
 
-sh_entry *sh__seen_from_here(const sh_thread *thread, uint32_t position) {
+sh_entry *sh__seen_from_here(sh_thread *thread, uint32_t position) {
+    sh__state_sync(thread);
     if (!thread->depth || position > thread->state.start) return thread->top[position];
     return position == thread->state.start ? thread->state.start_entry : NULL;
 }
@@ -75,7 +76,7 @@ sh_entry *sh__seen_from_here(const sh_thread *thread, uint32_t position) {
 static void note_owner(sh_mode *mode, const sh_thread *thread) {
     const sh_thread *none = NULL;
     if (atomic_compare_exchange_strong(&mode->owner, &none, thread) || none == thread) return;
-    atomic_store(&mode->shared, true);
+    atomic_fetch_or(&mode->unusual, SH_MODE_IS_SHARED);
 }
 
 static void set_top(sh_thread *thread, uint32_t position, sh_entry *entry) {
@@ -109,13 +110,20 @@ sh_status sh_push_mode(sh_mode *mode) {
 }
 
 /* The youngest entry over all positions, or NULL. */
-static sh_entry *last_pushed(const sh_thread *thread) {
+static sh_entry *last_pushed(sh_thread *thread) {
     sh_entry *last = NULL;
     for (uint32_t p = 0; p < SH_POS_COUNT; p += 2) {
         sh_entry *top = sh__seen_from_here(thread, p);
         if (top && (!last || top->sequence > last->sequence)) last = top;
     }
     return last;
+}
+
+/* Up to this sequence entries are not for popping here: those a callback found, or a context. */
+static uint64_t floor_of(const sh_thread *thread) {
+    if (!thread->depth) return thread->state.floor;
+    const sh_frame *frame = &thread->cold->frames[thread->depth - 1];
+    return frame->changed & SH_FRAME_MOVED ? frame->floor : thread->sequence;
 }
 
 static void drop(sh_thread *thread, sh_entry *entry) {
@@ -134,7 +142,7 @@ sh_status sh_pop_mode(sh_mode *mode) {
     if (!mode) return sh_fail(SH_ERROR_NULL, "sh_pop_mode: mode is NULL");
     if (!last)
         return sh_fail(SH_ERROR_MODE, "sh_pop_mode: %s is to be popped, but the stack is empty", mode->name);
-    if (last->sequence <= thread->state.floor)
+    if (last->sequence <= floor_of(thread))
         return sh_fail(SH_ERROR_MODE, "sh_pop_mode: a callback can't pop %s, which was pushed outside it",
                        mode->name);
     if (last->mode != mode)

@@ -87,6 +87,12 @@ static sh_status add_op(sh_op *op) {
     return SH_OK;
 }
 
+static void set_family(sh_op *op, uint32_t family) {
+    op->family = family;
+    op->bit = (uint16_t)sh__family_bit(family);
+    op->word = op->bit / 64;
+}
+
 static sh_op *intern_locked(const char *name) {
     sh_op *op = find(name);
     if (op) return op;
@@ -98,14 +104,14 @@ static sh_op *intern_locked(const char *name) {
         sh__free(op);
         return NULL;
     }
-    op->family = op->id;
+    set_family(op, op->id);
     const char *dot = strchr(strstr(name, "::") ? strstr(name, "::") : name, '.');
     if (!dot) return op;
     char family[128];
     snprintf(family, sizeof family, "%.*s", (int)(dot - name), name);
     const sh_op *head = intern_locked(family);
     if (!head) return NULL;
-    op->family = head->id;
+    set_family(op, head->id);
     return op;
 }
 
@@ -185,7 +191,10 @@ sh_status sh_op_undefine(const char *name) {
 
 void sh__table_install(sh_op *ops, uint32_t nops, const sh_builtin_kernel *kernels, size_t nkernels) {
     sh__table_lock();
-    for (uint32_t i = 0; i < nops; i++) add_op(&ops[i]);
+    for (uint32_t i = 0; i < nops; i++) {
+        set_family(&ops[i], ops[i].family);
+        add_op(&ops[i]);
+    }
     for (size_t i = 0; i < nkernels; i++) sh__register_builtin(&ops[kernels[i].op], &kernels[i]);
     sh__slots_publish_all();
     sh__table_unlock();

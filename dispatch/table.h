@@ -22,7 +22,7 @@ typedef struct sh_slot {
     sh_boxed boxed;
     void *user;
     uint8_t form;
-    uint8_t leaf;      /* calls no op: nothing needs hiding while it runs */
+    uint8_t leaf;      /* calls no op: nothing needs hiding while it runs; SH_LEAF_... */
     uint8_t ruled;     /* rules decide: see rules.c */
     uint8_t composite; /* from the composite column */
     const char *registrant;
@@ -30,6 +30,8 @@ typedef struct sh_slot {
 } sh_slot;
 
 typedef struct sh_registration sh_registration;
+
+enum { SH_LEAF_PLAIN = 1, SH_LEAF_OF_COMPOSITE = 2 /* its op could be split instead */ };
 
 /* Calls a typed kernel on boxed values. Out form: results hold the tensors. Returns form: they are set. */
 typedef sh_status (*sh_thunk)(sh_function kernel, sh_value *results, const sh_value *args);
@@ -40,6 +42,8 @@ enum { SH_BACKEND_CPU = 0, SH_BACKEND_REF = 1, SH_BACKEND_META = 2 };
 struct sh_op {
     const char *name;
     uint32_t id, family, tags;
+    uint16_t bit; /* of the family, in the sets of wanted ones */
+    uint16_t word;
     const sh_schema *_Atomic schema;
     sh_infer infer;
     void *infer_user;
@@ -51,8 +55,8 @@ struct sh_op {
 
 enum { SH_MAX_OPS = 4096 };
 
-extern _Atomic uint8_t sh__default_backend[SH_MAX_DEVICES];
-extern _Atomic uint64_t sh__global_wants[SH_FAMILY_WORDS];
+extern _Atomic uint8_t sh__default_backend[SH_MAX_DEVICES] SH_HIDDEN;
+extern _Atomic uint64_t sh__global_wants[SH_FAMILY_WORDS] SH_HIDDEN;
 
 /* A kernel that the library brings, as the generated table lists it. */
 typedef struct sh_builtin_kernel {
@@ -95,10 +99,10 @@ int sh__rules_choose(const sh_call *call, int device);
 
 /* May an op of this family skip the chain? Nothing pending, switched or in flight, and no mode wants it. */
 static inline bool sh__undisturbed(const sh_thread *thread, uint32_t family) {
-    const uint32_t word = family / 64 % SH_FAMILY_WORDS;
+    const uint32_t bit = sh__family_bit(family), word = bit / 64;
     const uint64_t wants =
         thread->wants[word] | atomic_load_explicit(&sh__global_wants[word], memory_order_relaxed);
-    return thread->gate == 0 && !(wants >> family % 64 & 1);
+    return thread->gate == 0 && !(wants >> bit % 64 & 1);
 }
 
 static inline const sh_slot *sh__default_slot(const sh_op *op, uint32_t device) {

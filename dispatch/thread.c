@@ -58,7 +58,7 @@ static void measure_stack(sh_thread *thread) {
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
     if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
         thread->stack_low = (uintptr_t)low;
-        thread->stack_reserve = size / 4 < RESERVE ? size / 4 : RESERVE;
+        thread->stack_limit = thread->stack_low + (size / 4 < RESERVE ? size / 4 : RESERVE);
     }
     pthread_attr_destroy(&attributes);
 }

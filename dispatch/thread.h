@@ -13,14 +13,24 @@
 
 #include "dispatch/mode.h"
 
+/* On the declaration of a variable: it is reached without the global offset table. */
+#define SH_HIDDEN __attribute__((visibility("hidden")))
+/* What is worth having in line in each of several callers. */
+#define SH_IN_LINE static inline __attribute__((always_inline))
+
 enum {
     SH_GATE_ERROR = 1,   /* an error is pending */
     SH_GATE_SWITCH = 2,  /* a switch is open */
     SH_GATE_BACKEND = 4, /* a backend was chosen for this thread */
     SH_GATE_ACTIVE = 8,  /* a chain is in flight */
     SH_GATE_FAULT = 16,  /* allocations are counted (sh_memory_fail_after) */
-    SH_GATE_MOVED = 32   /* the stack that a callback sees is not its chain's: it pushed or popped */
+    SH_GATE_MOVED = 32,  /* the stack that a callback sees is not its chain's: it pushed or popped */
+    SH_GATE_CHANGED =
+        64,              /* the running callback, or what it called, changed more of the state than results */
+    SH_GATE_SIMPLE = 128 /* the innermost chain is what sh__go_on takes it to be (walk.h) */
 };
+/* What an inner chain starts without, and puts back when it ends. */
+enum { SH_GATE_OF_CHAIN = SH_GATE_MOVED | SH_GATE_CHANGED | SH_GATE_SIMPLE };
 
 /* The chain: first, function level, last of it, then (composite or not) dispatch level, last of it. */
 enum {
@@ -33,6 +43,10 @@ enum {
 };
 
 enum { SH_FAMILY_WORDS = 8, SH_FAMILY_BITS = SH_FAMILY_WORDS * 64 };
+/* Each family has a bit of its own; those that come late share the last. */
+static inline uint32_t sh__family_bit(uint32_t family) {
+    return family < SH_FAMILY_BITS - 1 ? family : SH_FAMILY_BITS - 1;
+}
 
 typedef struct sh_entry sh_entry;
 typedef struct sh_thread_cold sh_thread_cold;
@@ -44,7 +58,7 @@ enum { SH_SMALL_CLASSES = 6 }; /* storages of 64, 128, ... 2048 bytes */
 typedef struct sh_state {
     sh_entry *start_entry; /* at position `start`; later positions start from their top */
     struct sh_switch *switches_open;
-    uint64_t floor; /* a callback may pop only entries that are younger */
+    uint64_t floor; /* outside of callbacks: only entries that are younger may be popped */
     uint32_t start;
     uint32_t balance;       /* pushes, switches, scopes, guards open; a callback must leave it as it was */
     uint32_t scope_mark;    /* where the innermost scope begins */
@@ -68,16 +82,15 @@ typedef struct sh_thread {
     uint32_t live;  /* bit p: position p has entries */
     uint32_t skip;  /* SH_ENTRY_... flags of entries that now do not run */
     uint32_t unused;
-    uintptr_t stack_low,
-        stack_reserve;    /* where the C stack ends; the bytes above it that stay free (chain.c) */
-    uint64_t sequence;    /* of pushes */
-    uint64_t op_number;   /* function-level ops, while some mode counts them */
-    sh_thread_cold *cold; /* NULL until the thread is attached */
+    uintptr_t stack_low, stack_limit; /* where the C stack ends, up to where it stays free (chain.c) */
+    uint64_t sequence;                /* of pushes */
+    uint64_t op_number;               /* function-level ops, while some mode counts them */
+    sh_thread_cold *cold;             /* NULL until the thread is attached */
     uint64_t wants[SH_FAMILY_WORDS];
     sh_entry *top[SH_POS_COUNT];
 } sh_thread;
 
-extern __thread sh_thread sh__thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread sh_thread sh__thread __attribute__((tls_model("initial-exec"))) SH_HIDDEN;
 
 static inline bool sh__error_pending(void) { return (sh__thread.gate & SH_GATE_ERROR) != 0; }
 

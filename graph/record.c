@@ -36,10 +36,10 @@ static sh_status record_here(sh_mode *mode, sh_call *call) { return record(sh_mo
 
 /* A mode of the dispatch level that may change calls, or NULL. */
 static const sh_mode *rewriter_below(const sh_call *call) {
-    sh_entry *const *top = call->frame->moved ? call->frame->top : call->thread->top;
+    sh_entry *const *top = call->frame->changed & SH_FRAME_MOVED ? call->frame->top : sh__thread.top;
     for (int p = SH_POS_DISPATCH; p < SH_POS_COUNT; p++)
         for (const sh_entry *e = top[p]; e; e = e->below)
-            if (e->mode->kind != SH_MODE_WATCHING && !sh__mode_is_off(call->thread, e->mode)) return e->mode;
+            if (e->mode->kind != SH_MODE_WATCHING && !sh__mode_is_off(&sh__thread, e->mode)) return e->mode;
     return NULL;
 }
 

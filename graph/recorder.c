@@ -205,5 +205,5 @@ sh_status sh__recorder_append(sh_recorder *r, const sh_call *call) {
                    : sh_graph_create_node(r->graph, SH_CALL_FUNCTION, sh_call_name(call),
                                           (sh_args){a.args, a.nargs}, (sh_kwargs){a.kwargs, a.nkwargs}, NULL);
     sh__free(a.entries);
-    return sh__recorder_finish(r, node, call->site, call->results, call->nresults);
+    return sh__recorder_finish(r, node, sh_call_site(call), call->results, call->nresults);
 }

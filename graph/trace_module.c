@@ -11,7 +11,7 @@ static bool wants_op(const sh_entry *entry, const char *name) {
     const sh_op *op = sh_op_find(name);
     if (!op) return true;
     if ((op->tags & SH_OP_COMPOSITE) && entry->mode->level == SH_LEVEL_DISPATCH) return true;
-    return sh__entry_wants(entry, op->family);
+    return sh__entry_wants(entry, op);
 }
 
 static bool wants_any(const sh_entry *entry, const sh_module_type *type) {

@@ -7,7 +7,7 @@
 #include "dispatch/chain.h"
 #include "ops/ops.h"
 
-extern sh_op sh__ops[SH_OP_BUILTIN_COUNT];
+extern sh_op sh__ops[SH_OP_BUILTIN_COUNT] SH_HIDDEN;
 extern const sh_builtin_kernel sh__builtin_kernels[];
 extern const size_t sh__builtin_kernel_count;
 

@@ -264,12 +264,13 @@ static void slow(FILE *out, const op *o, bool inplace) {
     } else if (o->out) {
         fprintf(
             out,
-            "    return sh__call_tensor(&sh__ops[SH_OP_%s], options->out ? SH_OUT : SH_FUNCTIONAL, options->out, a, options->out ? -1 : device, __builtin_frame_address(0));\n",
-            o->c);
+            "    if (SH_UNLIKELY(options->out)) return sh__call_tensor(&sh__ops[SH_OP_%s], SH_OUT, options->out, a, -1, __builtin_frame_address(0));\n"
+            "    return sh__call_functional(&sh__ops[SH_OP_%s], a, device, __builtin_frame_address(0));\n",
+            o->c, o->c);
     } else {
         fprintf(
             out,
-            "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_FUNCTIONAL, NULL, a, device, __builtin_frame_address(0));\n",
+            "    return sh__call_functional(&sh__ops[SH_OP_%s], a, device, __builtin_frame_address(0));\n",
             o->c);
     }
 }
