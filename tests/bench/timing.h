@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-static inline double now_ns(void) {
+/* Of the processor, not of the clock on the wall: while others ran in our stead no time passes. */
+static inline double processor_us(void) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
 typedef struct timed {
@@ -28,9 +29,9 @@ static inline void time_all(timed *candidates, int n, int rounds, int64_t times)
     double *samples = malloc((size_t)(n * rounds) * sizeof *samples);
     for (int r = -1; r < rounds; r++)
         for (int i = 0; i < n; i++) {
-            const double start = now_ns();
+            const double start = processor_us();
             candidates[i].run(times);
-            if (r >= 0) samples[i * rounds + r] = (now_ns() - start) / (double)times;
+            if (r >= 0) samples[i * rounds + r] = (processor_us() - start) * 1e3 / (double)times;
         }
     for (int i = 0; i < n; i++) {
         qsort(samples + i * rounds, (size_t)rounds, sizeof *samples, compare_doubles);
@@ -47,13 +48,6 @@ typedef struct pair {
     int64_t times;                                         /* in a turn */
     double most;                                           /* the largest good ratio of ours to theirs */
 } pair;
-
-/* Of the processor, not of the clock on the wall: while others ran in our stead no time passes. */
-static inline double processor_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
 
 static inline double time_turn(void (*run)(int64_t), int64_t times) {
     const double start = processor_us();
