@@ -13,7 +13,7 @@ beside() {
     peer=$1 package=$2 header=$3 program=$build/bench/peer_$1
     shift 3
     if ! echo "#include <$header>" | $theirs -std=c++17 -E -x c++ - >/dev/null 2>&1; then
-        echo "$peer is not installed (package $package)"
+        echo "$package is not installed: nothing beside $peer"
         return 0
     fi
     # shellcheck disable=SC2086 # commands with arguments
