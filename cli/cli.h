@@ -48,8 +48,15 @@ int cli_parse(int argc, char **argv, const char *command, const cli_option *opti
 
 /* Prints "shunt COMMAND: message" and gives EXIT_USAGE. */
 int cli_usage(const char *command, const char *format, ...) SH_PRINTF(2, 3);
-/* Prints the pending error, clears it and gives the exit code for its kind. */
-int cli_failed(const char *command);
+/* What the program was at when something failed; with the kind of the error it gives the exit code. */
+typedef enum cli_stage {
+    CLI_ASKED,  /* reading the command line and what stands on it: specifications, names, filters */
+    CLI_READS,  /* models and inputs */
+    CLI_RUNS,   /* the model's ops, under modes */
+    CLI_WRITES, /* outputs and reports */
+} cli_stage;
+/* Prints the pending error, clears it and gives the exit code. */
+int cli_failed(const char *command, cli_stage stage);
 /* A non-negative integer, or EXIT_USAGE with a message. */
 int cli_number(const char *command, const char *option, const char *text, int64_t *number);
 

@@ -87,6 +87,6 @@ int cli_doctor(int argc, char **argv) {
     libraries();
     backends();
     variables();
-    if (sh_error()) return cli_failed("doctor");
+    if (sh_error()) return cli_failed("doctor", CLI_WRITES);
     return EXIT_CLEAN;
 }

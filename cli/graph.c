@@ -9,23 +9,30 @@
 
 typedef struct request {
     const char *model, *out;
+    const char *form; /* the option that chose `print`, or NULL */
     char *(*print)(const sh_graph *graph);
 } request;
 
+static int choose(void *context, const char *form, char *(*print)(const sh_graph *graph)) {
+    request *q = context;
+    if (q->form && q->print != print)
+        return cli_usage("graph", "%s and %s: choose one of them", q->form, form);
+    q->form = form;
+    q->print = print;
+    return EXIT_CLEAN;
+}
+
 static int take_tabular(void *context, const char *value) {
     (void)value;
-    ((request *)context)->print = sh_graph_tabular;
-    return EXIT_CLEAN;
+    return choose(context, "--tabular", sh_graph_tabular);
 }
 static int take_dot(void *context, const char *value) {
     (void)value;
-    ((request *)context)->print = sh_graph_dot;
-    return EXIT_CLEAN;
+    return choose(context, "--dot", sh_graph_dot);
 }
 static int take_svg(void *context, const char *value) {
     (void)value;
-    ((request *)context)->print = sh_graph_svg;
-    return EXIT_CLEAN;
+    return choose(context, "--svg", sh_graph_svg);
 }
 static int take_out(void *context, const char *value) {
     ((request *)context)->out = value;
@@ -62,7 +69,7 @@ int cli_graph(int argc, char **argv) {
     sh_graph *graph = code == EXIT_CLEAN ? cli_load_model("graph", q.model, &code) : NULL;
     if (!graph) return code;
     char *text = q.print(graph);
-    code = text ? write_text(q.out, text) : cli_failed("graph");
+    code = text ? write_text(q.out, text) : cli_failed("graph", CLI_WRITES);
     free(text);
     sh_graph_free(graph);
     return code;

@@ -10,7 +10,7 @@ void cli_list(FILE *out) {
           out);
     for (const cli_command *c = cli_commands; c->name; c++) fprintf(out, "  %-8s %s\n", c->name, c->summary);
     fputs("\n`shunt help COMMAND` tells more; `shunt --version` prints the version.\n"
-          "Exit codes: 0 clean, 1 a finding or mismatch, 2 usage, 3 the input can't be read, 4 internal.\n",
+          "Exit codes: 0 clean, 1 a finding or mismatch, 2 usage, 3 the input can't be read or taken, 4 internal or can't write.\n",
           out);
 }
 

@@ -24,9 +24,14 @@ static int run(int argc, char **argv) {
     return c->run(argc - 2, argv + 2);
 }
 
+/* Modes from the environment write their reports as they are popped, so that a lost one is noticed. */
 int main(int argc, char **argv) {
     const int code = run(argc, argv);
-    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-    perror("shunt: can't write the output");
-    return EXIT_INTERNAL;
+    sh_mode_pop_all_global();
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        perror("shunt: can't write the output");
+        return EXIT_INTERNAL;
+    }
+    const bool lost = sh_reports_lost() || ferror(stderr);
+    return lost && (code == EXIT_CLEAN || code == EXIT_FINDING) ? EXIT_INTERNAL : code;
 }

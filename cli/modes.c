@@ -35,7 +35,7 @@ int cli_modes(int argc, char **argv) {
         return EXIT_CLEAN;
     }
     char *text;
-    if (sh_mode_explain(q.explain, &text) < 0) return cli_failed("modes");
+    if (sh_mode_explain(q.explain, &text) < 0) return cli_failed("modes", CLI_ASKED);
     fputs(text, stdout);
     free(text);
     return EXIT_CLEAN;

@@ -59,10 +59,7 @@ int cli_ops(int argc, char **argv) {
     const int code = cli_parse(argc, argv, "ops", options, take_word, &q);
     if (code != EXIT_CLEAN) return code;
     sh_filter *filter = sh_filter_new(q.filter, SH_FILTER_GLOB);
-    if (!filter) {
-        cli_failed("ops");
-        return EXIT_USAGE;
-    }
+    if (!filter) return cli_failed("ops", CLI_ASKED);
     json_t *all = json_array();
     size_t n = 0;
     for (uint32_t id = 0; id < sh_op_count(); id++) {

@@ -18,25 +18,41 @@ int cli_usage(const char *command, const char *format, ...) {
     return EXIT_USAGE;
 }
 
-static int exit_code(sh_status status) {
-    switch (status) {
-    case SH_ERROR_FINDING: return EXIT_FINDING;
-    case SH_ERROR_SPEC:
+/* A finding is one wherever it comes up, and no memory is nobody's fault. Else it is the stage that tells: what was asked
+ * for is usage, unless a file that it names can't be written; a model or input that can't be read, or that the ops can't
+ * take, is the input's; what a mode of the user's can't do to a call is usage, too. The rest is internal. */
+static int exit_code(const sh_error_info *error, cli_stage stage) {
+    const bool by_mode = strncmp(error->where, "mode ", 5) == 0;
+    if (error->code == SH_ERROR_FINDING) return EXIT_FINDING;
+    if (error->code == SH_ERROR_MEMORY || error->code == SH_ERROR_CALLBACK) return EXIT_INTERNAL;
+    switch (stage) {
+    case CLI_ASKED: return error->code == SH_ERROR_FILE ? EXIT_INTERNAL : EXIT_USAGE;
+    case CLI_READS: return EXIT_INPUT;
+    case CLI_RUNS: break;
+    case CLI_WRITES: return EXIT_INTERNAL;
+    }
+    switch (error->code) {
+    case SH_ERROR_SPEC: return EXIT_USAGE;
     case SH_ERROR_ARGUMENT:
-    case SH_ERROR_VALUE: return EXIT_USAGE;
-    case SH_ERROR_FILE:
-    case SH_ERROR_FORMAT:
+    case SH_ERROR_VALUE:
+    case SH_ERROR_TYPE: return by_mode ? EXIT_USAGE : EXIT_INPUT;
+    case SH_ERROR_RESULT: return by_mode ? EXIT_USAGE : EXIT_INTERNAL;
+    case SH_ERROR_SHAPE:
+    case SH_ERROR_DTYPE:
+    case SH_ERROR_INDEX:
+    case SH_ERROR_OVERLAP:
+    case SH_ERROR_OP:
     case SH_ERROR_UNSUPPORTED: return EXIT_INPUT;
     default: return EXIT_INTERNAL;
     }
 }
 
-int cli_failed(const char *command) {
+int cli_failed(const char *command, cli_stage stage) {
     const sh_error_info *error = sh_error();
     if (!error) return EXIT_INTERNAL;
     fprintf(stderr, "shunt %s: %s%s%s%s\n", command, error->message, *error->where ? " (" : "", error->where,
             *error->where ? ")" : "");
-    const int code = exit_code(error->code);
+    const int code = exit_code(error, stage);
     sh_clear_error();
     return code;
 }
@@ -97,9 +113,6 @@ sh_graph *cli_load_model(const char *command, const char *path, int *code) {
         return NULL;
     }
     sh_graph *model = sh_load_onnx(path);
-    if (!model) {
-        cli_failed(command);
-        *code = EXIT_INPUT;
-    }
+    if (!model) *code = cli_failed(command, CLI_READS);
     return model;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/json.h"
@@ -30,7 +31,11 @@ typedef struct run {
 
 static int take_input(void *context, const char *value) {
     run *r = context;
+    const char *equals = strchr(value, '=');
     if (r->ninputs == MOST) return cli_usage("run", "too many inputs");
+    if (!*value || equals == value)
+        return cli_usage("run", "--input %s: the name of the input is missing", value);
+    if (equals && !equals[1]) return cli_usage("run", "--input %s: the file is missing", value);
     r->inputs[r->ninputs++] = value;
     return EXIT_CLEAN;
 }
@@ -46,12 +51,18 @@ static int add_spec(run *r, char *spec) {
 
 static int take_mode(void *context, const char *value) { return add_spec(context, strdup(value)); }
 
+static int bad_swap(const char *value, size_t at, const char *what) {
+    return cli_usage("run", "--swap: %s: expected A=B[,WHERE]\n  %s\n  %*s^", what, value, (int)at, "");
+}
+
 /* A=B[,WHERE] */
 static int take_swap(void *context, const char *value) {
-    const char *equals = strchr(value, '='), *comma = strchr(value, ',');
+    const size_t from = strcspn(value, "=,"), to = value[from] == '=' ? strcspn(value + from + 1, ",") : 0;
+    const char *equals = value + from;
     char *spec;
-    if (!equals || equals == value || (comma && comma < equals))
-        return cli_usage("run", "--swap %s: expected A=B", value);
+    if (!from) return bad_swap(value, 0, "the op to replace is missing here");
+    if (*equals != '=') return bad_swap(value, from, "= is missing here");
+    if (!to) return bad_swap(value, from + 1, "the op to put in its place is missing here");
     if (asprintf(&spec, "swap:from=%.*s,to=%s", (int)(equals - value), value, equals + 1) < 0)
         return EXIT_INTERNAL;
     return add_spec(context, spec);
@@ -121,12 +132,18 @@ static size_t count_placeholders(const sh_graph *graph) {
     return n;
 }
 
+/* Is there a file of this name, = included, or could the part before it be no name of an input? */
+static bool is_path(const char *input) {
+    const char *equals = strchr(input, '='), *slash = strchr(input, '/');
+    return !equals || (slash && slash < equals) || access(input, F_OK) == 0;
+}
+
 /* The file that was given for this input, or NULL. With one input the name may be left out. */
 static const char *file_for(const run *r, const char *name, size_t nplaceholders, bool *used) {
     for (size_t i = 0; i < r->ninputs; i++) {
         const size_t n = strlen(name);
         const bool named = strncmp(r->inputs[i], name, n) == 0 && r->inputs[i][n] == '=';
-        if (!named && (nplaceholders != 1 || strchr(r->inputs[i], '='))) continue;
+        if (!named && (nplaceholders != 1 || !is_path(r->inputs[i]))) continue;
         used[i] = true;
         return named ? r->inputs[i] + n + 1 : r->inputs[i];
     }
@@ -182,7 +199,7 @@ static int make_inputs(const run *r, sh_tensor **inputs, size_t *n) {
         if (*n == MOST) return cli_usage("run", "the model has more than %d inputs", MOST);
         const char *name = sh_node_target(node), *file = file_for(r, name, nplaceholders, used);
         sh_tensor *t = file ? load_input(file) : random_input(sh_node_spec(node));
-        if (!t) return cli_failed("run");
+        if (!t) return cli_failed("run", CLI_READS);
         const int code = check_input(t, sh_node_spec(node), name);
         if (code != EXIT_CLEAN) return code;
         inputs[(*n)++] = t;
@@ -235,7 +252,7 @@ static void print_outputs(const run *r, const sh_list *outputs) {
 static int write_outputs(const run *r, const sh_list *outputs) {
     if (mkdir(r->output_dir, 0777) != 0 && errno != EEXIST) {
         fprintf(stderr, "shunt run: can't make the folder %s: %s\n", r->output_dir, strerror(errno));
-        return EXIT_INPUT;
+        return EXIT_INTERNAL;
     }
     for (size_t i = 0; i < sh_list_size(outputs); i++) {
         char *path;
@@ -245,7 +262,7 @@ static int write_outputs(const run *r, const sh_list *outputs) {
             if (*at == '/') *at = '_';
         const sh_status status = sh_save_npy(path, sh_list_at(outputs, i));
         free(path);
-        if (status < 0) return cli_failed("run");
+        if (status < 0) return cli_failed("run", CLI_WRITES);
     }
     return EXIT_CLEAN;
 }
@@ -277,14 +294,24 @@ static int write_json(const run *r, const sh_list *outputs, int code) {
 
 static int push_modes(const run *r, size_t *pushed) {
     for (*pushed = 0; *pushed < r->nspecs; ++*pushed)
-        if (sh_mode_push_spec(r->specs[*pushed]) < 0) return cli_failed("run");
+        if (sh_mode_push_spec(r->specs[*pushed]) < 0) return cli_failed("run", CLI_ASKED);
     return EXIT_CLEAN;
 }
 
-static void pop_modes(void) {
-    sh_mode_info info;
-    while (sh_mode_depth() && sh_modes(&info, 1) && !info.global && sh_pop_mode(info.mode) == SH_OK) continue;
+/* Which of the thread's modes was pushed last is for the stack to say: the order of a chain is another. */
+static bool pop_last(void) {
+    sh_mode_info infos[MOST];
+    size_t n = sh_modes(infos, MOST);
+    bool popped = false;
+    for (size_t i = 0; i < n && i < MOST && !popped; i++)
+        popped = !infos[i].global && sh_pop_mode(infos[i].mode) == SH_OK;
     sh_clear_error();
+    return popped;
+}
+
+/* Their reports are written now, and what they found is known. */
+static void pop_modes(void) {
+    while (pop_last()) continue;
 }
 
 static double now(void) {
@@ -328,9 +355,10 @@ static int run_and_tell(run *r) {
     if (code != EXIT_CLEAN) return code;
     code = push_modes(r, &pushed);
     sh_list *outputs = code == EXIT_CLEAN ? run_model(r, (sh_tensors){inputs, ninputs}) : NULL;
-    if (code == EXIT_CLEAN && !outputs) code = cli_failed("run");
+    if (code == EXIT_CLEAN && !outputs) code = cli_failed("run", CLI_RUNS);
     pop_modes();
     if (code == EXIT_CLEAN && sh_finding_count()) code = EXIT_FINDING;
+    if (sh_reports_lost()) code = EXIT_INTERNAL;
     if (outputs && (!r->json || strcmp(r->json, "-") != 0)) print_outputs(r, outputs);
     print_times(r);
     const int written = outputs && r->output_dir ? write_outputs(r, outputs) : EXIT_CLEAN;
@@ -341,10 +369,8 @@ static int run_and_tell(run *r) {
 int cli_run(int argc, char **argv) {
     run r = {.repeat = 1};
     int code = cli_parse(argc, argv, "run", options, take_word, &r);
-    if (code == EXIT_CLEAN && r.backend && sh_backend_set_default(r.backend) < 0) {
-        cli_failed("run");
-        code = EXIT_USAGE;
-    }
+    if (code == EXIT_CLEAN && r.backend && sh_backend_set_default(r.backend) < 0)
+        code = cli_failed("run", CLI_ASKED);
     if (code == EXIT_CLEAN) r.graph = cli_load_model("run", r.model, &code);
     r.seconds = calloc((size_t)r.repeat, sizeof *r.seconds);
     if (r.graph && r.seconds) code = run_and_tell(&r);

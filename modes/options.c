@@ -1,6 +1,7 @@
 #include "modes/options.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,7 +41,8 @@ static bool read_bound(const char **at, int64_t *bound) {
 
 bool sh__range_parse(const char *text, int64_t *low, int64_t *high) {
     const char *at = text;
-    *low = *high = 0;
+    *low = 0;
+    *high = INT64_MAX;
     if (!read_bound(&at, low)) return false;
     if (at != text && !*at) {
         *high = *low;
@@ -48,12 +50,13 @@ bool sh__range_parse(const char *text, int64_t *low, int64_t *high) {
     }
     if (strncmp(at, "..", 2) != 0) return false;
     at += 2;
-    return read_bound(&at, high) && !*at && strlen(text) > 2 && (!*high || *high >= *low);
+    return read_bound(&at, high) && !*at && strlen(text) > 2 && *high >= *low;
 }
 
 void sh_option_range(const sh_options *o, const char *name, int64_t *low, int64_t *high) {
     const char *text = sh_option_text(o, name);
-    *low = *high = 0;
+    *low = 0;
+    *high = INT64_MAX;
     if (text) sh__range_parse(text, low, high);
 }
 
@@ -88,8 +91,16 @@ sh_status sh_report_open(const char *out, FILE **file) {
     return status;
 }
 
+static atomic_uint_fast64_t reports_lost;
+
+uint64_t sh_reports_lost(void) { return atomic_load(&reports_lost); }
+
+/* What an earlier write failed of is not known any more. */
 void sh_report_close(FILE *file) {
-    if (!file || file == stderr) return;
-    const bool failed = ferror(file) != 0;
-    if (fclose(file) != 0 || failed) sh_warn("a report is not complete: %s", strerror(errno));
+    if (!file) return;
+    const bool failed = (file == stderr ? fflush(file) : 0) != 0 || ferror(file) != 0;
+    const bool open = file != stderr && fclose(file) != 0;
+    if (!failed && !open) return;
+    atomic_fetch_add(&reports_lost, 1);
+    sh_warn("a report is not complete: %s", failed ? "a write failed" : strerror(errno));
 }

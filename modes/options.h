@@ -18,14 +18,15 @@ const char *sh_option_text(const sh_options *o, const char *name); /* NULL: not 
 bool sh_option_flag(const sh_options *o, const char *name);
 int64_t sh_option_int(const sh_options *o, const char *name);
 double sh_option_number(const sh_options *o, const char *name);
-/* 0 means no bound. */
+/* From 0 to INT64_MAX where no bound is given. */
 void sh_option_range(const sh_options *o, const char *name, int64_t *low, int64_t *high);
 
-/* Reads "A..B"; false if the text is no range of non-negative integers. */
+/* Reads "A..B"; false if the text is no range of non-negative integers or an inverted one. */
 bool sh__range_parse(const char *text, int64_t *low, int64_t *high);
 
 /* Opens the file that `out` names (%p is the pid), "-" or NULL: stderr. SHUNT_OUT is the default's default. */
 sh_status sh_report_open(const char *out, FILE **file);
+/* Where not all of it could be written: a warning, and one more of sh_reports_lost. */
 void sh_report_close(FILE *file);
 
 /* A maker takes the parsed options and gives a mode. */

@@ -112,7 +112,8 @@ static bool is_number(const char *value, bool integer) {
 }
 
 static const char *expected(const sh_option *option) {
-    static const char *const texts[] = {"text", "1 or 0", "an integer", "a number", "", "a range A..B"};
+    static const char *const texts[] = {
+        "text", "1 or 0", "an integer", "a number", "", "a range A..B", "a range A..B, counted from 1"};
     return option->type == SH_OPTION_CHOICE ? option->choices : texts[option->type];
 }
 
@@ -124,6 +125,8 @@ static bool fits(const sh_option *option, const char *value) {
     case SH_OPTION_NUMBER: return is_number(value, false);
     case SH_OPTION_CHOICE: return is_choice(option->choices, value);
     case SH_OPTION_RANGE: return sh__range_parse(value, &low, &high);
+    case SH_OPTION_NUMBERS:
+        return sh__range_parse(value, &low, &high) && high > 0 && (low > 0 || *value == '.');
     default: return true;
     }
 }

@@ -21,6 +21,9 @@ SH_API sh_status sh_mode_push_spec(const char *spec);
 SH_API sh_status sh_mode_push_spec_global(const char *spec);
 /* How a specification was read, one line a mode with every option. Owned by the caller, free() it. */
 SH_API sh_status sh_mode_explain(const char *spec, char **text);
+/* Reports of modes that could not be written whole, so far; each was a warning. A mode writes its report when its last
+ * reference ends. */
+SH_API uint64_t sh_reports_lost(void);
 
 typedef enum sh_option_type {
     SH_OPTION_STRING,
@@ -28,7 +31,8 @@ typedef enum sh_option_type {
     SH_OPTION_INT,
     SH_OPTION_NUMBER,
     SH_OPTION_CHOICE, /* one of `choices`, separated by | */
-    SH_OPTION_RANGE   /* A..B, A.., ..B or A */
+    SH_OPTION_RANGE,  /* A..B, A.., ..B or A */
+    SH_OPTION_NUMBERS /* the same of what is counted from 1 */
 } sh_option_type;
 
 /* One option of a mode; a table of them ends with a NULL name. */

@@ -11,10 +11,9 @@ static sh_status read_dtype(sh_selection *where, const sh_options *o) {
                         : sh_fail(SH_ERROR_SPEC, "%s: dtype=%s: there is no such dtype", o->type->name, text);
 }
 
-/* One entry of a shape: *, N or A..B. Zero-sized dimensions are N = 0 and match through max < min. */
+/* One entry of a shape: *, N or A..B. */
 static bool read_size(const char *text, int64_t *low, int64_t *high) {
-    *low = *high = 0;
-    return strcmp(text, "*") == 0 || sh__range_parse(text, low, high);
+    return sh__range_parse(strcmp(text, "*") == 0 ? "0.." : text, low, high);
 }
 
 static sh_status read_shape(sh_selection *where, const sh_options *o) {
@@ -41,6 +40,7 @@ sh_status sh_selection_read(sh_selection *where, const sh_options *o) {
     SH_TRY(read_shape(where, o));
     sh_option_range(o, "numel", &where->min_numel, &where->max_numel);
     sh_option_range(o, "call", &where->first_call, &where->last_call);
+    where->counts = sh_option_text(o, "call") != NULL;
     where->ops = sh_filter_new(sh_option_text(o, "ops"), SH_FILTER_GLOB);
     where->scope = where->ops ? sh_filter_new(sh_option_text(o, "scope"), SH_FILTER_ERE) : NULL;
     if (where->scope) return SH_OK;
@@ -54,11 +54,9 @@ void sh_selection_free(sh_selection *where) {
     where->ops = where->scope = NULL;
 }
 
-bool sh_selection_counts(const sh_selection *where) { return where->first_call || where->last_call; }
+bool sh_selection_counts(const sh_selection *where) { return where->counts; }
 
-static bool in_range(int64_t value, int64_t low, int64_t high) {
-    return (!low || value >= low) && (!high || value <= high);
-}
+static bool in_range(int64_t value, int64_t low, int64_t high) { return value >= low && value <= high; }
 
 static bool shape_matches(const sh_selection *where, const sh_tensor *t) {
     if (sh_tensor_ndim(t) != where->ndim) return false;

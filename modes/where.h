@@ -15,15 +15,17 @@
         {"scope", SH_OPTION_STRING, NULL, NULL,                                                            \
          "only in named scopes or nodes that match this regular expression"},                              \
     {                                                                                                      \
-        "call", SH_OPTION_RANGE, NULL, NULL, "only the calls with these numbers, counted from the push"    \
+        "call", SH_OPTION_NUMBERS, NULL, NULL,                                                             \
+            "only the calls with these numbers; the first after the push is 1"                             \
     }
 
 typedef struct sh_selection {
     sh_filter *ops, *scope;
     sh_dtype dtype;
     int64_t min_numel, max_numel;
-    int ndim;                                             /* of the shape; -1: any */
-    int64_t min_size[SH_MAX_DIMS], max_size[SH_MAX_DIMS]; /* 0: no bound */
+    int ndim; /* of the shape; -1: any */
+    int64_t min_size[SH_MAX_DIMS], max_size[SH_MAX_DIMS];
+    bool counts; /* calls, from first_call to last_call */
     int64_t first_call, last_call;
 } sh_selection;
 

@@ -77,7 +77,45 @@ check 'an input of no such name' 2 'fits no input' "$shunt" run "$work/add.onnx"
 check 'a JSON report' 1 '"Inf born in conv2d"' "$shunt" run "$planted" --mode nancheck:inf=1 --json -
 check 'times of repeated runs' 0 'median' "$shunt" run "$planted" --repeat 3
 check 'an unwritable report' 4 "can't write" "$shunt" run "$planted" --json /no/such/folder/x
+for mode in log trace profile capture 'log:level=dispatch;capture:asked=1'; do
+    case $mode in *:*) spec=$mode,out=/dev/full ;; *) spec=$mode:out=/dev/full ;; esac
+    check "a report on a full disk: $mode" 4 'a report is not complete' "$shunt" run "$planted" --mode "$spec"
+done
+check 'a finding on a full disk' 4 'a report is not complete' "$shunt" run "$planted" --mode nancheck:inf=1,stop=warn,out=/dev/full
+check 'the same from the environment' 4 'a report is not complete' env SHUNT_MODES=log:out=/dev/full "$shunt" run "$planted"
+check 'reports to a closed stderr' 4 '' sh -c "'$shunt' run '$planted' --mode log 2>/dev/full"
+check 'a report on JSON that is lost' 4 '"exit": 4' "$shunt" run "$planted" --mode log:out=/dev/full --json -
+check 'a JSON report on a full disk' 4 "can't write" "$shunt" run "$planted" --json /dev/full
+check 'a graph on a full disk' 4 "can't write" "$shunt" graph "$planted" -o /dev/full
+check 'outputs where no folder can be' 4 "can't make the folder" "$shunt" run "$planted" --output-dir "$planted/o"
+mkdir "$work/taken" && for name in boxes scores y out output; do mkdir -p "$work/taken/$name.npy"; done
+check 'outputs that can not be written' 4 '' "$shunt" run "$planted" --output-dir "$work/taken"
+check 'a mode that can not write' 4 "can't write" "$shunt" run "$planted" --mode log:out=/no/such/folder/x
+
 check 'a full disk' 4 "can't write" sh -c "'$shunt' ops >/dev/full"
+
+# What fails in a run: the input's fault, or that of the mode that was asked for.
+check 'a mode that can not change a call' 2 'mode swap' "$shunt" run "$planted" --swap 'relu=cat'
+check 'a swap whose results differ' 2 'mode swap' "$shunt" run "$planted" --swap 'relu=split'
+check 'an op that can not take what comes' 3 'conv' "$shunt" run "$planted" --swap 'relu=flatten'
+
+check 'calls are counted from 1' 0 'conv2d' "$shunt" run "$planted" --mode log:call=1..1
+holds 'and the range says which' [ "$(wc -l <"$work/err")" -eq 1 ]
+check 'there is no call 0' 2 'counted from 1' "$shunt" run "$planted" --mode log:call=0..0
+check 'an inverted range' 2 '^' "$shunt" run "$planted" --mode log:call=5..2
+check 'a range that ends before it begins' 2 '^' "$shunt" run "$planted" --mode log:numel=5..0
+check 'no tensor is empty here' 0 'scores' "$shunt" run "$planted" --mode log:numel=0..0
+holds 'so there is nothing to log' [ ! -s "$work/err" ]
+
+mkdir "$work/a=b" && cp "$work/o/$file" "$work/a=b/c=d.npy" && cp "$work/o/$file" "$work/e=f.npy"
+check 'a path with = in it' 0 '' "$shunt" run "$work/relu.onnx" --input "$work/a=b/c=d.npy"
+check 'a file name with = in it' 0 '' sh -c "cd '$work' && '$(realpath "$shunt")' run relu.onnx --input e=f.npy"
+check 'no file behind =' 2 '--input image=: the file is missing' "$shunt" run "$work/relu.onnx" --input image=
+holds 'is said once' [ "$(wc -l <"$work/err")" -eq 1 ]
+check 'no name before =' 2 'the name of the input is missing' "$shunt" run "$work/relu.onnx" --input =x.npy
+check 'two forms of a graph' 2 '--svg and --dot: choose one' "$shunt" graph "$planted" --svg --dot
+check 'no op to put in place' 2 '       ^' "$shunt" run "$planted" --swap relu=
+check 'no op to replace' 2 '  ^' "$shunt" run "$planted" --swap =sin
 
 check 'a graph as torch.fx prints it' 0 'call_function[target=relu](args = (%conv1,), kwargs = {})' "$shunt" graph "$planted"
 check 'as a table' 0 'opcode' "$shunt" graph "$planted" --tabular
