@@ -23,6 +23,14 @@ static sh_status join(sh_call *call, const sh_tensor *t, const char *argument, c
                    sh__device_name(t->device), sh__device_name(call->device));
 }
 
+/* What a meta tensor stands for can't be written into memory. */
+static sh_status check_source(const sh_call *call) {
+    if (call->device != SH_META || !call->target || call->target->device == SH_META) return SH_OK;
+    return sh_fail(SH_ERROR_DEVICE, "%s: %s is on %s, but other arguments are on meta and hold no data",
+                   sh_call_name(call), call->variant == SH_INPLACE ? "self" : "out",
+                   sh__device_name(call->target->device));
+}
+
 sh_status sh__call_scan(sh_call *call) {
     const sh_tensor *first = NULL;
     uint32_t flags = call->target ? call->target->flags : 0;
@@ -40,6 +48,7 @@ sh_status sh__call_scan(sh_call *call) {
         }
     }
     if (call->variant == SH_OUT) SH_TRY(join(call, call->target, "out", &first));
+    SH_TRY(check_source(call));
     call->special = (flags & SH_TENSOR_SPECIAL) != 0;
     call->scanned = 1;
     return SH_OK;

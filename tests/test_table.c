@@ -331,3 +331,24 @@ Test(table, overrides_run_below_function_modes_a_kind_before_its_base) {
     sh_override_kind_free(derived);
     sh_override_kind_free(base);
 }
+/* ---- meta and memory ---- */
+
+static bool unchanged(sh_tensor *t) { return first(t) == 5 && sh_tensor_at(t, (const int64_t[]){1}) == 5; }
+
+Test(table, what_a_meta_tensor_stands_for_is_not_written_into_memory) {
+    sh_tensor *host = sh_full(SH_SIZES(2), 5.0), *meta = sh_tensor_new_on(SH_META, SH_F32, SH_SIZES(2));
+    cr_assert(eq(ptr, sh_copy_(host, meta), NULL));
+    cr_assert(failed_with(SH_ERROR_DEVICE, "copy_: self is on host, but other arguments are on meta"));
+    cr_assert(eq(ptr, sh_add_(host, meta), NULL));
+    cr_assert(failed_with(SH_ERROR_DEVICE, "add_: self is on host"));
+    cr_assert(eq(ptr, sh_add(meta, meta, .out = host), NULL));
+    cr_assert(failed_with(SH_ERROR_DEVICE, "add: out is on host"));
+    cr_assert(eq(ptr, sh_sum(meta, .dim = 0, .keepdim = true, .out = host), NULL));
+    cr_assert(failed_with(SH_ERROR_DEVICE, "sum: out is on host"));
+    cr_assert(eq(ptr, sh_call_op("cat", SH_LIST(meta), SH_NAMED("out", host)), NULL));
+    cr_assert(failed_with(SH_ERROR_DEVICE, "cat: out is on host"));
+    cr_assert(unchanged(host));
+    cr_assert(eq(ptr, sh_copy_(meta, host), meta));
+    cr_assert(eq(ptr, sh_add(host, host, .out = meta), meta));
+    cr_assert(eq(int, sh_tensor_device(sh_add(host, meta)), SH_META));
+}
