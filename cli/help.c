@@ -9,9 +9,10 @@ void cli_list(FILE *out) {
           "usage: shunt COMMAND [ARGUMENTS]\n\n",
           out);
     for (const cli_command *c = cli_commands; c->name; c++) fprintf(out, "  %-8s %s\n", c->name, c->summary);
-    fputs("\n`shunt help COMMAND` tells more; `shunt --version` prints the version.\n"
-          "Exit codes: 0 clean, 1 a finding or mismatch, 2 usage, 3 the input can't be read or taken, 4 internal or can't write.\n",
-          out);
+    fputs(
+        "\n`shunt help COMMAND` tells more; `shunt --version` prints the version.\n"
+        "Exit codes: 0 clean, 1 a finding or mismatch, 2 usage, 3 the input can't be read or taken, 4 internal or can't write.\n",
+        out);
 }
 
 const cli_command *cli_find(const char *name) {

@@ -152,3 +152,5 @@ def finding(case):
             for diagonal in [-5, -2, -1, 0, 1, 2, 5]:
                 case(op, u("f32", shape), diagonal)
         case(op, u("f32", [3])), case(op, u("f32", [])), case(op, v("f32", NAN, NAN, NAN, NAN, sizes=[2, 2])), case(op, u("f32", [2, 2]), out=blank("f32", [2, 2]))
+    case("nonzero", v("f32", 0, 1, 2), out=blank("i64", [2, 1])), case("nonzero", v("f32", 0, 1, 2), out=blank("i32", [2, 1]))
+    case("index_select", v("f32", 1, 2, 3), 0, v("i64", 2, 0), out=blank("f32", [2])), case("index_select", v("f32", 1, 2, 3), 0, v("i64", 2, 0), out=blank("f64", [2]))
