@@ -1,5 +1,6 @@
 /* status.c - the thread's pending error, and warnings.
  *
+ * Messages quote names and bytes of files, so control characters are taken out of them.
  * Reporting cannot fail: a thread without a cold part (no memory for it) shares one static record that
  * says so. The first error stays; a later sh_fail leaves it in place. */
 #include "dispatch/status.h"
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "dispatch/cold.h"
+#include "dispatch/text.h"
 
 static const sh_error_info out_of_memory = {SH_ERROR_MEMORY, "", "", "out of memory"};
 
@@ -32,6 +34,7 @@ sh_status sh_fail(sh_status code, const char *format, ...) {
     va_start(list, format);
     vsnprintf(cold->message, sizeof cold->message, format, list);
     va_end(list);
+    sh__disarm(cold->message);
     cold->error_op[0] = cold->error_where[0] = 0;
     cold->error = (sh_error_info){code, cold->error_op, cold->error_where, cold->message};
     return code;
@@ -101,6 +104,7 @@ void sh_warn(const char *format, ...) {
     va_start(list, format);
     vsnprintf(line, sizeof line, format, list);
     va_end(list);
+    sh__disarm(line);
     pthread_mutex_lock(&sink_lock);
     const sh_warning_sink sink = the_sink;
     void *user = sink_user;
