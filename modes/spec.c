@@ -25,7 +25,7 @@ static const sh_mode_maker makers[] = {
 #include "modes/modes.def"
 #undef SH_MODE_TYPE
 };
-enum { TYPES = sizeof types / sizeof *types, LONGEST_SPEC = 1 << 16 };
+enum { TYPES = sizeof types / sizeof *types, LONGEST_SPEC = 1 << 16, MOST_MODES = 64 };
 
 const sh_mode_type *sh_mode_type_at(size_t i) { return i < TYPES ? &types[i] : NULL; }
 
@@ -33,14 +33,28 @@ typedef struct reader {
     const char *text, *at;
 } reader;
 
-/* The message, the text and a caret under the place. A long text is shown around the place. */
+static bool continues(char c) { return (c & 0xc0) == 0x80; /* a character of UTF-8 */ }
+
+/* The text around the place on one line, and how many characters of it stand before the place. */
+static int show(const reader *r, const char *place, char *line, size_t size) {
+    const char *from = place - r->text > 60 ? place - 60 : r->text;
+    int column = 0;
+    while (continues(*from)) from++;
+    for (const char *at = from; at < place; at++) column += !continues(*at);
+    snprintf(line, size, "%s", from);
+    for (char *at = line; *at; at++)
+        if (*at == '\n' || *at == '\t') *at = ' ';
+    return column;
+}
+
+/* The message, the text and a caret under the place. Words are cut so that the caret is always there. */
 static sh_status bad(const reader *r, const char *place, const char *what, const char *word,
                      const char *near) {
-    const size_t column = (size_t)(place - r->text);
-    const size_t from = column > 60 ? column - 60 : 0;
-    return sh_fail(SH_ERROR_SPEC, "%s%s%s%s%s%s\n  %.100s\n  %*s^", what, word ? " '" : "", word ? word : "",
-                   word ? "'" : "", near ? "; did you mean " : "", near ? near : "", r->text + from,
-                   (int)(column - from), "");
+    char line[101];
+    const int column = show(r, place, line, sizeof line);
+    return sh_fail(SH_ERROR_SPEC, "%.500s%s%.80s%s%s%s%s\n  %s\n  %*s^", what, word ? " '" : "",
+                   word ? word : "", word && strlen(word) > 80 ? "..." : "", word ? "'" : "",
+                   near ? "; did you mean " : "", near ? near : "", line, column, "");
 }
 
 static void skip_blanks(reader *r) {
@@ -95,7 +109,7 @@ static sh_status read_value(reader *r, char **value) {
 /* ---- checking values ---- */
 
 static bool is_choice(const char *choices, const char *value) {
-    const size_t n = strlen(value);
+    const size_t n = strchr(value, '|') ? 0 : strlen(value);
     for (const char *at = choices; n && (at = strstr(at, value)); at += n)
         if ((at == choices || at[-1] == '|') && (at[n] == '|' || !at[n])) return true;
     return false;
@@ -233,6 +247,8 @@ sh_status sh_mode_from_spec(const char *spec, sh_mode **mode) {
 
 /* ---- several ---- */
 
+static sh_status too_many(const reader *r) { return bad(r, r->at, "too many modes", NULL, NULL); }
+
 static sh_status read_and_push(reader *r, sh_status (*push)(sh_mode *), sh_mode **pushed) {
     sh_options o;
     sh_mode *mode = NULL;
@@ -249,14 +265,13 @@ static sh_status read_and_push(reader *r, sh_status (*push)(sh_mode *), sh_mode 
 }
 
 static sh_status push_all(const char *spec, sh_status (*push)(sh_mode *), sh_status (*pop)(sh_mode *)) {
-    enum { MOST = 64 };
-    sh_mode *modes[MOST];
+    sh_mode *modes[MOST_MODES];
     size_t n = 0;
     reader r;
     SH_TRY(reader_open(&r, spec));
     sh_status status = SH_OK;
     for (bool more = true; more && status >= 0;) {
-        status = n == MOST ? bad(&r, r.at, "too many modes", NULL, NULL) : read_and_push(&r, push, &modes[n]);
+        status = n == MOST_MODES ? too_many(&r) : read_and_push(&r, push, &modes[n]);
         if (status < 0) break;
         n++;
         more = *r.at == ';' && r.at[1];
@@ -286,22 +301,30 @@ static void explain_one(FILE *out, const sh_options *o) {
     }
 }
 
+static sh_status explain_all(reader *r, FILE *out) {
+    size_t n = 0;
+    for (bool more = true; more;) {
+        sh_options o;
+        if (n++ == MOST_MODES) return too_many(r);
+        const sh_status status = read_options(r, &o);
+        if (status >= 0) explain_one(out, &o);
+        free_options(&o);
+        SH_TRY(status);
+        more = *r->at == ';' && r->at[1];
+        if (*r->at == ';') r->at++;
+    }
+    return SH_OK;
+}
+
 sh_status sh_mode_explain(const char *spec, char **text) {
     reader r;
     size_t size;
     SH_TRY(reader_open(&r, spec));
     FILE *out = open_memstream(text, &size);
     if (!out) return sh_fail(SH_ERROR_MEMORY, "out of memory");
-    sh_status status = SH_OK;
-    for (bool more = true; more && status >= 0;) {
-        sh_options o;
-        status = read_options(&r, &o);
-        if (status >= 0) explain_one(out, &o);
-        free_options(&o);
-        more = *r.at == ';' && r.at[1];
-        if (*r.at == ';') r.at++;
-    }
-    fclose(out);
+    sh_status status = explain_all(&r, out);
+    const bool incomplete = ferror(out) != 0;
+    if ((fclose(out) != 0 || incomplete) && status >= 0) status = sh_fail(SH_ERROR_MEMORY, "out of memory");
     if (status >= 0) return SH_OK;
     free(*text);
     *text = NULL;

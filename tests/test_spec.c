@@ -65,7 +65,10 @@ Test(spec, an_error_points_at_its_place_and_suggests_a_word) {
                  {"log:out=a,out=b", "given twice", 10},
                  {"", "name is missing", 0},
                  {"log;;log", "name is missing", 4},
-                 {"log=3", ": or ;", 3}};
+                 {"log=3", ": or ;", 3},
+                 {"nancheck:stop=error|warn", "error|trap|warn", 14},
+                 {"nancheck:inf=1|0", "1 or 0", 13},
+                 {"log:ops=[\u00e9],\u00e9=1", "no option", 12}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cr_assert(eq(int, sh_mode_push_spec(cases[i].spec), SH_ERROR_SPEC), "%s", cases[i].spec);
         const char *caret = strrchr(sh_error()->message, '\n');
@@ -74,6 +77,35 @@ Test(spec, an_error_points_at_its_place_and_suggests_a_word) {
         cr_assert(failed_with(SH_ERROR_SPEC, cases[i].words), "%s", cases[i].spec);
         cr_assert(eq(sz, sh_mode_depth(), 0), "%s", cases[i].spec);
     }
+}
+
+/* However long the words that it quotes are. */
+Test(spec, every_error_has_its_caret) {
+    static const char *const prefixes[] = {"", "log:", "log:ops=[",
+                                           "swap:from=", "swap:from=add,to=mul,set=["};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        char text[3000];
+        memset(text, 'x', sizeof text);
+        memcpy(text, prefixes[i], strlen(prefixes[i]));
+        text[sizeof text - 1] = 0;
+        cr_assert(lt(int, sh_mode_push_spec(text), 0), "%s", prefixes[i]);
+        const char *caret = strrchr(sh_error()->message, '^');
+        cr_expect(caret && !caret[1], "%s", sh_error()->message);
+        sh_clear_error();
+    }
+    cr_assert(eq(int, sh_mode_push_spec("log;\tlo\ng"), SH_ERROR_SPEC));
+    cr_assert(eq(str, TEXT(strchr(strchr(sh_error()->message, '\'') + 7, '\n')), "\n  log; lo g\n      ^"));
+}
+
+Test(spec, as_many_modes_are_explained_as_can_be_pushed) {
+    char text[65 * 4 + 1], *explained = NULL;
+    for (size_t i = 0; i < 65; i++) memcpy(text + 4 * i, "log;", 5);
+    cr_assert(eq(int, sh_mode_explain(text, &explained), SH_ERROR_SPEC));
+    cr_assert(failed_with(SH_ERROR_SPEC, "too many modes"));
+    cr_assert(eq(ptr, explained, NULL));
+    text[64 * 4] = 0;
+    cr_assert(eq(int, sh_mode_explain(text, &explained), SH_OK));
+    free(explained);
 }
 
 Test(spec, several_modes_are_pushed_in_order_and_explained) {
