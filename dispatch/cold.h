@@ -86,4 +86,14 @@ void sh__error_at(const char *op, const char *where_kind, const char *where_name
 /* The pending error's code, or SH_ERROR_CALLBACK made up when a callback returned an error without one. */
 sh_status sh__error_ensure(sh_status status);
 
+/* A pending error, put aside while code runs that has no part in it; what that leaves pending is dropped. */
+typedef struct sh_aside {
+    bool pending;
+    sh_error_info error;
+    char message[SH_MESSAGE_SIZE];
+    char error_op[96], error_where[160];
+} sh_aside;
+void sh__error_put_aside(sh_aside *aside);
+void sh__error_put_back(const sh_aside *aside);
+
 #endif

@@ -74,9 +74,18 @@ sh_mode *sh_mode_keep(sh_mode *mode) {
     return mode;
 }
 
+/* A mode that ends while an error is pending still writes its report, and leaves the error as it is. */
+static void end(const sh_mode *mode) {
+    sh_aside aside;
+    if (!mode->destroy) return;
+    sh__error_put_aside(&aside);
+    mode->destroy(mode->user);
+    sh__error_put_back(&aside);
+}
+
 void sh_mode_release(sh_mode *mode) {
     if (!mode || atomic_fetch_sub_explicit(&mode->refs, 1, memory_order_acq_rel) != 1) return;
-    if (mode->destroy) mode->destroy(mode->user);
+    end(mode);
     sh__free(mode->families);
     sh__free(mode);
 }

@@ -49,7 +49,7 @@ typedef struct sh_mode_options {
     const char *const
         *ops;   /* the families it wants, by name (defined or not yet), NULL-terminated; NULL = all */
     void *user; /* sh_mode_user */
-    void (*destroy)(void *user);                     /* runs when the last reference ends; optional */
+    void (*destroy)(void *user); /* runs when the last reference ends, no error pending; optional */
     sh_status (*pushed)(sh_mode *mode, bool global); /* may refuse; optional */
     void (*popped)(sh_mode *mode, bool global);      /* optional */
 } sh_mode_options;

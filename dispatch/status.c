@@ -54,6 +54,33 @@ sh_status sh__error_ensure(sh_status status) {
     return sh_fail(status, "%s", sh_status_text(status));
 }
 
+void sh__error_put_aside(sh_aside *aside) {
+    const sh_thread_cold *cold = sh__thread.cold;
+    const sh_error_info *error = sh_error();
+    aside->pending = error != NULL;
+    if (!error) return;
+    aside->error = *error;
+    sh_clear_error();
+    if (!cold) return;
+    memcpy(aside->message, cold->message, sizeof aside->message);
+    memcpy(aside->error_op, cold->error_op, sizeof aside->error_op);
+    memcpy(aside->error_where, cold->error_where, sizeof aside->error_where);
+}
+
+/* The static error points to no text of the thread's. */
+void sh__error_put_back(const sh_aside *aside) {
+    sh_thread_cold *cold = sh__thread.cold;
+    sh_clear_error();
+    if (!aside->pending) return;
+    sh__thread.gate |= SH_GATE_ERROR;
+    if (!cold) return;
+    cold->error = aside->error;
+    if (aside->error.message != cold->message) return;
+    memcpy(cold->message, aside->message, sizeof aside->message);
+    memcpy(cold->error_op, aside->error_op, sizeof aside->error_op);
+    memcpy(cold->error_where, aside->error_where, sizeof aside->error_where);
+}
+
 static const struct {
     const char *name, *text;
 } codes[] = {

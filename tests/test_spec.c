@@ -374,6 +374,23 @@ Test(spec, trace_is_readable_after_a_crash) {
     sh_mode_release(m);
 }
 
+Test(spec, a_mode_that_ends_writes_its_report_and_leaves_the_pending_error) {
+    sh_mode *m = from("capture:out=OUT");
+    SH_WITH_MODE(m) { sh_relu(number(1)); }
+    cr_assert(eq(ptr, sh_add(number(1), sh_full(SH_SIZES(3), 1.0)), NULL));
+    const sh_error_info before = *sh_error();
+    char message[256];
+    snprintf(message, sizeof message, "%s", before.message);
+    sh_mode_release(m);
+    cr_assert(says("target=relu"));
+    cr_assert(eq(str, TEXT(sh_error()->op), "add"));
+    cr_assert(failed_with(before.code, message));
+    char spec[128];
+    snprintf(spec, sizeof spec, "capture:out=%s/out;log:shape=[x]", folder);
+    cr_assert(lt(int, sh_mode_push_spec(spec), 0));
+    cr_assert(failed_with(SH_ERROR_SPEC, "'x' is no size"));
+}
+
 Test(spec, capture_by_name_writes_a_graph) {
     sh_mode *m = from("capture:out=OUT");
     sh_tensor *x = number(1);
