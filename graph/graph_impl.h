@@ -10,10 +10,10 @@
 #include <pthread.h>
 
 #include "dispatch/memory_impl.h"
+#include "dispatch/symbols.h"
 #include "dispatch/thread.h"
 #include "graph/graph.h"
 #include "graph/root.h"
-#include "graph/symbols.h"
 
 typedef struct sh_use {
     sh_node *user, *input;

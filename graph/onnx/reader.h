@@ -3,10 +3,10 @@
 #define SH_GRAPH_ONNX_READER_H
 
 #include "dispatch/memory_impl.h"
+#include "dispatch/symbols.h"
 #include "graph/invoke.h"
 #include "graph/onnx/tensor.h"
 #include "graph/onnx/wire.h"
-#include "graph/symbols.h"
 
 enum { NODE_BYTES = 400 }; /* what a node of the graph takes, beside its names and uses */
 

@@ -2,8 +2,8 @@
  *
  * A hash table whose records never move, in the order they were met. It owns its strings, not what they
  * name. Not thread-safe. */
-#ifndef SH_GRAPH_SYMBOLS_H
-#define SH_GRAPH_SYMBOLS_H
+#ifndef SH_DISPATCH_SYMBOLS_H
+#define SH_DISPATCH_SYMBOLS_H
 
 #include "dispatch/base.h"
 

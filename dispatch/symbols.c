@@ -1,13 +1,23 @@
-/* symbols.c - open addressing over records that never move. */
-#include "graph/symbols.h"
+/* symbols.c - open addressing over records that never move. The hash has a seed of the process's own, so that no file
+ * can bring names that all fall into one slot. */
+#include "dispatch/symbols.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "dispatch/memory_impl.h"
 #include "dispatch/status.h"
+
+/* From the 16 random bytes that the kernel gives a new process. */
+static uint64_t hash_of(const char *text, size_t length) {
+    uint64_t seed = 0;
+    const void *const random = (const void *)(uintptr_t)getauxval(AT_RANDOM);
+    if (random) memcpy(&seed, random, sizeof seed);
+    return XXH3_64bits_withSeed(text, length, seed);
+}
 
 static uint32_t *find_slot(const sh_symbols *symbols, const char *text, size_t length, uint64_t hash) {
     for (uint64_t i = hash;; i++) {
@@ -21,7 +31,7 @@ static uint32_t *find_slot(const sh_symbols *symbols, const char *text, size_t l
 
 sh_symbol *sh__symbol_find(const sh_symbols *symbols, const char *text, size_t length) {
     if (!symbols->nslots) return NULL;
-    const uint32_t place = *find_slot(symbols, text, length, XXH3_64bits(text, length));
+    const uint32_t place = *find_slot(symbols, text, length, hash_of(text, length));
     return place ? symbols->at[place - 1] : NULL;
 }
 
@@ -53,7 +63,7 @@ static sh_status reserve(sh_symbols *symbols) {
 
 sh_symbol *sh__symbol(sh_symbols *symbols, const char *text, size_t length) {
     if (reserve(symbols) < 0) return NULL;
-    const uint64_t hash = XXH3_64bits(text, length);
+    const uint64_t hash = hash_of(text, length);
     uint32_t *slot = find_slot(symbols, text, length, hash);
     if (*slot) return symbols->at[*slot - 1];
     sh_symbol *symbol = sh__calloc(1, sizeof *symbol + length + 1);
