@@ -1,4 +1,4 @@
-/* wire.c - the walk over a message's bytes before protobuf-c sees them, and the budget.
+/* wire.c - the walk over a message's bytes before protobuf-c sees them, and its allocator.
  *
  * The walk descends where the type says that a field is a message, at most 64 deep, so its own recursion and
  * protobuf-c's are bounded. Each byte is looked at once a level at most. */
@@ -6,22 +6,9 @@
 
 #include "dispatch/memory_impl.h"
 
-enum { MAX_DEPTH = 64, BUDGET_BASE = 40 << 20, BUDGET_FACTOR = 6 };
+enum { MAX_DEPTH = 64 };
 
-/* ---- the budget ---- */
-
-sh_budget sh__budget_for(size_t size, const char *what) {
-    return (sh_budget){BUDGET_BASE + BUDGET_FACTOR * size, 0, what};
-}
-
-sh_status sh__budget_take(sh_budget *budget, size_t bytes) {
-    if (bytes > budget->limit - budget->used)
-        return sh_fail(SH_ERROR_FORMAT,
-                       "%s: it would take more than %zu MiB of memory, out of proportion to its size",
-                       budget->what, budget->limit >> 20);
-    budget->used += bytes;
-    return SH_OK;
-}
+/* ---- the allocator ---- */
 
 /* Before each block stands how much was taken for it. */
 enum { HEADER = 16 };

@@ -8,18 +8,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "dispatch/status.h"
-
-/* How much memory reading one file may take. */
-typedef struct sh_budget {
-    size_t limit, used;
-    const char *what; /* the file's name, for the error */
-} sh_budget;
-
-/* What a file of `size` bytes may take: a constant and some multiples of itself. */
-sh_budget sh__budget_for(size_t size, const char *what);
-/* An error that says so when the budget is exceeded. */
-sh_status sh__budget_take(sh_budget *budget, size_t bytes);
+#include "ops/io/budget.h"
 
 /* An allocator for protobuf-c that takes from the budget; the budget must outlive what it allocated. */
 ProtobufCAllocator sh__budget_allocator(sh_budget *budget);
