@@ -10,35 +10,51 @@
 
 #include "dispatch/memory_impl.h"
 
-static sh_status read_all(int descriptor, const char *path, char *bytes, size_t size) {
-    for (size_t at = 0; at < size;) {
-        const ssize_t n = read(descriptor, bytes + at, size - at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return sh_fail(SH_ERROR_FILE, "can't read %s: %s", path, strerror(errno));
-        if (n == 0) return sh_fail(SH_ERROR_FILE, "%s became shorter while it was read", path);
-        at += (size_t)n;
+static sh_status check_file(sh_file_in *in) {
+    struct stat info;
+    if (fstat(in->descriptor, &info) != 0)
+        return sh_fail(SH_ERROR_FILE, "can't read %s: %s", in->path, strerror(errno));
+    if (!S_ISREG(info.st_mode)) return sh_fail(SH_ERROR_FILE, "%s is no regular file", in->path);
+    in->size = (size_t)info.st_size;
+    return SH_OK;
+}
+
+/* O_NONBLOCK: opening a pipe would wait for its other end. */
+sh_status sh_file_open(sh_file_in *in, const char *path) {
+    *in = (sh_file_in){path, 0, -1};
+    if (!path) return sh_fail(SH_ERROR_NULL, "the path is NULL");
+    in->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (in->descriptor < 0) return sh_fail(SH_ERROR_FILE, "can't open %s: %s", path, strerror(errno));
+    const sh_status status = check_file(in);
+    if (status < 0) sh_file_close(in);
+    return status;
+}
+
+sh_status sh_file_fill(sh_file_in *in, void *to, size_t n) {
+    for (char *at = to; n;) {
+        const ssize_t got = read(in->descriptor, at, n);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return sh_fail(SH_ERROR_FILE, "can't read %s: %s", in->path, strerror(errno));
+        if (got == 0) return sh_fail(SH_ERROR_FILE, "%s became shorter while it was read", in->path);
+        at += got;
+        n -= (size_t)got;
     }
     return SH_OK;
 }
 
+void sh_file_close(sh_file_in *in) {
+    if (in->descriptor >= 0) close(in->descriptor);
+    in->descriptor = -1;
+}
+
 sh_status sh_file_read(const char *path, void **bytes, size_t *size) {
-    struct stat info;
-    if (!path) return sh_fail(SH_ERROR_NULL, "the path is NULL");
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return sh_fail(SH_ERROR_FILE, "can't open %s: %s", path, strerror(errno));
-    sh_status status = SH_OK;
+    sh_file_in in;
     *bytes = NULL;
-    if (fstat(descriptor, &info) != 0)
-        status = sh_fail(SH_ERROR_FILE, "can't read %s: %s", path, strerror(errno));
-    else if (!S_ISREG(info.st_mode))
-        status = sh_fail(SH_ERROR_FILE, "%s is no regular file", path);
-    else if (!(*bytes = sh__alloc((size_t)info.st_size)))
-        status = SH_ERROR_MEMORY;
-    if (status >= 0) {
-        *size = (size_t)info.st_size;
-        status = read_all(descriptor, path, *bytes, *size);
-    }
-    close(descriptor);
+    SH_TRY(sh_file_open(&in, path));
+    *size = in.size;
+    *bytes = sh__alloc(in.size);
+    const sh_status status = *bytes ? sh_file_fill(&in, *bytes, in.size) : SH_ERROR_MEMORY;
+    sh_file_close(&in);
     if (status >= 0) return SH_OK;
     sh__free(*bytes);
     *bytes = NULL;

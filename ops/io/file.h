@@ -4,10 +4,22 @@
 
 #include "dispatch/status.h"
 
-/* The bytes of a file; free them with sh__free. Directories, missing and unreadable files are errors with the reason. */
+/* A file that is open for reading. Directories, pipes, missing and unreadable files are errors with the reason; none is
+ * waited for. */
+typedef struct sh_file_in {
+    const char *path; /* borrowed */
+    size_t size;
+    int descriptor;
+} sh_file_in;
+sh_status sh_file_open(sh_file_in *in, const char *path);
+/* The next n bytes. */
+sh_status sh_file_fill(sh_file_in *in, void *to, size_t n);
+void sh_file_close(sh_file_in *in);
+
+/* The bytes of a file; free them with sh__free. */
 sh_status sh_file_read(const char *path, void **bytes, size_t *size);
 
-/* Writing beside the file, then taking its place; until sh_file_commit nothing of the old file is touched. */
+/* Writing beside the file, then taking its place; until sh_file_end nothing of the old file is touched. */
 typedef struct sh_file_out {
     char *path, *temporary;
     int descriptor;

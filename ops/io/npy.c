@@ -1,7 +1,8 @@
 /* npy.c - NumPy's .npy: a magic string, a version, a Python dict literal, then the elements.
  *
  * The literal is read by a small strict reader: the three keys NumPy writes, in any order, once each. The number of bytes
- * that shape and dtype ask for must be exactly what is left of the file, so no allocation exceeds the file. */
+ * that shape and dtype ask for must be exactly what is left of the file, so no allocation exceeds the file. The elements
+ * are read straight into the tensor: a file takes its own size. */
 #include "ops/io/npy.h"
 
 #include <inttypes.h>
@@ -55,13 +56,13 @@ static bool take(literal *l, const char *text) {
 }
 
 static sh_status read_descr(literal *l) {
-    const bool quoted = take(l, "'") || take(l, "\"");
-    if (!quoted || l->end - l->at < 4) return bad(l, "a dtype such as '<f4'");
+    const char quote = take(l, "'") ? '\'' : '"';
+    if ((quote == '"' && !take(l, "\"")) || l->end - l->at < 4) return bad(l, "a dtype such as '<f4'");
     const char order = *l->at;
     l->swapped = order == '>';
-    if (!strchr("<>|=", order)) return bad(l, "a byte order");
+    if (!memchr("<>|=", order, 4)) return bad(l, "a byte order");
     for (size_t i = 0; i < CODES; i++)
-        if (memcmp(l->at + 1, codes[i].code, 2) == 0 && strchr("'\"", l->at[3])) l->dtype = codes[i].dtype;
+        if (memcmp(l->at + 1, codes[i].code, 2) == 0 && l->at[3] == quote) l->dtype = codes[i].dtype;
     if (!l->dtype) return bad(l, "a dtype that shunt has (f2 f4 f8 i1 i2 i4 i8 u1 b1)");
     l->at += 4;
     return SH_OK;
@@ -148,52 +149,95 @@ static sh_tensor *as_fortran(sh_tensor *t, const literal *l) {
                                 0);
 }
 
-static sh_tensor *make(const literal *l, const char *data, size_t left) {
+static sh_status fill(sh_npy_source *source, void *to, size_t n) {
+    source->left -= n;
+    return source->read(source, to, n);
+}
+
+static sh_status check_size(const literal *l, size_t left) {
     int64_t need = (int64_t)sh_dtype_size(l->dtype);
     bool overflow = false;
     for (int i = 0; i < l->ndim; i++) overflow |= __builtin_mul_overflow(need, l->sizes[i], &need);
-    if (overflow || (size_t)need != left) {
-        sh_fail(SH_ERROR_FORMAT, "%s: the shape needs %s%" PRId64 " bytes, the file has %zu", l->what,
-                overflow ? "more than " : "", overflow ? INT64_MAX : need, left);
-        return NULL;
-    }
-    sh_tensor *t = sh_tensor_copy_of(data, l->dtype, (sh_ints){l->sizes, (size_t)l->ndim});
-    if (!t) return NULL;
+    if (!overflow && (size_t)need == left) return SH_OK;
+    return sh_fail(SH_ERROR_FORMAT, "%s: the shape needs %s%" PRId64 " bytes, the file has %zu", l->what,
+                   overflow ? "more than " : "", overflow ? INT64_MAX : need, left);
+}
+
+static sh_tensor *read_elements(const literal *l, sh_npy_source *source) {
+    if (check_size(l, source->left) < 0) return NULL;
+    sh_tensor *t = sh_tensor_new(l->dtype, (sh_ints){l->sizes, (size_t)l->ndim});
+    if (!t || fill(source, sh_tensor_data(t), source->left) < 0) return NULL;
     if (l->swapped) swap_bytes(sh_tensor_data(t), sh_dtype_size(l->dtype), sh_tensor_numel(t));
     if (l->dtype == SH_B8) normalise_bools(t);
     return l->fortran && l->ndim > 1 ? as_fortran(t, l) : t;
 }
 
-sh_tensor *sh_parse_npy(const void *bytes, size_t size, const char *what) {
-    const unsigned char *head = bytes;
-    if (sh_error()) return NULL;
-    if (size < 10 || memcmp(bytes, magic, sizeof magic) != 0) {
-        sh_fail(SH_ERROR_FORMAT, "%s is no .npy file: it does not start with \\x93NUMPY", what);
-        return NULL;
-    }
+/* ---- the whole ---- */
+
+/* Magic, version and the length of the header behind them. */
+static sh_status read_prefix(sh_npy_source *source, size_t *length) {
+    unsigned char head[12] = {0};
+    const size_t size = source->left;
+    if (size >= 10) SH_TRY(fill(source, head, 10));
+    if (size < 10 || memcmp(head, magic, sizeof magic) != 0)
+        return sh_fail(SH_ERROR_FORMAT, "%s is no .npy file: it does not start with \\x93NUMPY",
+                       source->what);
     const bool wide = head[6] > 1;
-    const size_t start = wide ? 12 : 10;
-    if (head[6] < 1 || head[6] > 3 || size < start) {
-        sh_fail(SH_ERROR_FORMAT, "%s: .npy version %d is not known", what, head[6]);
+    if (head[6] < 1 || head[6] > 3 || (wide && size < 12))
+        return sh_fail(SH_ERROR_FORMAT, "%s: .npy version %d is not known", source->what, head[6]);
+    if (wide) SH_TRY(fill(source, head + 10, 2));
+    *length = head[8] | (size_t)head[9] << 8 | (size_t)head[10] << 16 | (size_t)head[11] << 24;
+    if (*length <= source->left) return SH_OK;
+    return sh_fail(SH_ERROR_FORMAT, "%s: a .npy header of %zu bytes in a file of %zu", source->what, *length,
+                   size);
+}
+
+static sh_status read_header(sh_npy_source *source, literal *l) {
+    size_t length = 0;
+    SH_TRY(read_prefix(source, &length));
+    char *text = sh__alloc(length);
+    if (!text) return SH_ERROR_MEMORY;
+    l->at = text;
+    l->end = text + length;
+    sh_status status = fill(source, text, length);
+    if (status >= 0) status = read_literal(l);
+    sh__free(text);
+    return status;
+}
+
+sh_tensor *sh_npy_read(sh_npy_source *source) {
+    literal l = {.what = source->what};
+    SH_SCOPE_HERE;
+    sh_tensor *t = read_header(source, &l) < 0 ? NULL : read_elements(&l, source);
+    return sh_escape(t);
+}
+
+static sh_status read_memory(sh_npy_source *source, void *to, size_t n) {
+    const char *at = source->user;
+    if (n) memcpy(to, at, n);
+    source->user = (void *)(uintptr_t)(at + n);
+    return SH_OK;
+}
+
+sh_tensor *sh_parse_npy(const void *bytes, size_t size, const char *what) {
+    if (sh_error()) return NULL;
+    if (!bytes && size) {
+        sh_fail(SH_ERROR_NULL, "sh_parse_npy: bytes is NULL");
         return NULL;
     }
-    const size_t length =
-        head[8] | (size_t)head[9] << 8 | (wide ? (size_t)head[10] << 16 | (size_t)head[11] << 24 : 0);
-    if (length > size - start) {
-        sh_fail(SH_ERROR_FORMAT, "%s: a .npy header of %zu bytes in a file of %zu", what, length, size);
-        return NULL;
-    }
-    const char *text = (const char *)bytes + start;
-    literal l = {.what = what, .at = text, .end = text + length};
-    return read_literal(&l) < 0 ? NULL : make(&l, l.end, size - start - length);
+    return sh_npy_read(
+        &(sh_npy_source){read_memory, size, what ? what : "the array", (void *)(uintptr_t)bytes});
+}
+
+static sh_status read_file(sh_npy_source *source, void *to, size_t n) {
+    return sh_file_fill(source->user, to, n);
 }
 
 sh_tensor *sh_load_npy(const char *path) {
-    void *bytes;
-    size_t size;
-    if (sh_error() || sh_file_read(path, &bytes, &size) < 0) return NULL;
-    sh_tensor *t = sh_parse_npy(bytes, size, path);
-    sh__free(bytes);
+    sh_file_in in;
+    if (sh_error() || sh_file_open(&in, path) < 0) return NULL;
+    sh_tensor *t = sh_npy_read(&(sh_npy_source){read_file, in.size, path, &in});
+    sh_file_close(&in);
     return t;
 }
 
