@@ -312,6 +312,16 @@ Test(onnx, values_that_nothing_makes_or_two_make_are_refused) {
     cr_expect(refused(b, SH_ERROR_FORMAT, "no ONNX model"));
 }
 
+Test(onnx, names_that_are_no_text_are_refused) {
+    static const char *const names[] = {"caf\xe9", "\x1b[2J"};
+    for (int i = 0; i < 2; i++) {
+        onnx_builder *b = onnx_new(13);
+        onnx_input(b, names[i], ONNX_FLOAT, SH_SIZES(2));
+        onnx_result(b, names[i]);
+        cr_expect(refused(b, SH_ERROR_FORMAT, "is no text in UTF-8"));
+    }
+}
+
 Test(onnx, inputs_that_initializers_give_are_constants) {
     onnx_builder *b = one_node(13, "Relu", "x");
     onnx_floats(b, "x", SH_SIZES(1), (float[]){2});

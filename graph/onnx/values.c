@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dispatch/text.h"
 #include "graph/onnx/reader.h"
 
 const char *sh__onnx_node_name(const sh_onnx_reader *r) {
@@ -37,6 +38,9 @@ static sh_onnx_value *add_value(sh_onnx_reader *r) {
 
 sh_status sh__onnx_define(sh_onnx_reader *r, const char *name, sh_node *node, sh_tensor *constant) {
     if (!*name) return sh_fail(SH_ERROR_FORMAT, "%s: a value has no name", r->file);
+    if (!sh__is_text(name))
+        return sh_fail(SH_ERROR_FORMAT, "%s: the name of the value %.200s is no text in UTF-8", r->file,
+                       name);
     SH_TRY(sh__budget_take(r->budget, strlen(name) + 160));
     sh_symbol *symbol = sh__symbol(&r->names, name, strlen(name));
     if (!symbol) return SH_ERROR_MEMORY;

@@ -1,7 +1,8 @@
 /* safetensors.c - eight bytes of header length, a JSON header, the data.
  *
  * As the format demands, the byte ranges of the tensors must cover the data without gap or overlap; so each is checked to
- * begin where the last one, in order of offset, ended. JSON is jansson's work. */
+ * begin where the last one, in order of offset, ended. JSON is jansson's work; what it makes of the header, up to a hundred
+ * bytes out of one, comes out of a budget before. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -10,6 +11,8 @@
 
 #include "dispatch/memory_impl.h"
 #include "dispatch/no_data.h"
+#include "dispatch/text.h"
+#include "ops/io/budget.h"
 #include "ops/io/file.h"
 #include "ops/io/io.h"
 #include "ops/io/npy.h"
@@ -69,6 +72,7 @@ static sh_status read_offsets(const char *what, entry *e, json_t *offsets) {
 
 static sh_status read_entry(const char *what, const char *name, json_t *value, entry *e) {
     *e = (entry){.name = name};
+    if (!sh__is_text(name)) return bad(what, name, "its name holds control characters");
     const char *dtype = json_string_value(json_object_get(value, "dtype"));
     for (size_t i = 0; dtype && i < NAMES; i++)
         if (strcmp(dtype, names[i].name) == 0) e->dtype = names[i].dtype;
@@ -131,6 +135,24 @@ static sh_status read_tensors(json_t *header, const char *what, const char *data
     return status;
 }
 
+/* At most, in jansson 2.14 on 64 bits: an object or array with its first slots, a value with its slot. */
+static sh_status take_header(const char *text, size_t length, const char *what, size_t size) {
+    enum { OBJECT = 256, ARRAY = 160, MEMBER = 208, ELEMENT = 112, OWN = sizeof(entry) + 512 };
+    sh_budget budget = sh__budget_for(size, what);
+    size_t objects = 0, arrays = 0, members = 0, elements = 0;
+    for (size_t i = 0; i < length; i++) {
+        objects += text[i] == '{';
+        arrays += text[i] == '[';
+        members += text[i] == ':';
+        elements += text[i] == ',';
+    }
+    SH_TRY(sh__budget_take_many(&budget, objects, OBJECT + OWN));
+    SH_TRY(sh__budget_take_many(&budget, arrays, ARRAY));
+    SH_TRY(sh__budget_take_many(&budget, members, MEMBER));
+    SH_TRY(sh__budget_take_many(&budget, elements, ELEMENT));
+    return sh__budget_take(&budget, size + length);
+}
+
 static sh_status read_header(const void *bytes, size_t size, const char *what, json_t **header,
                              size_t *start) {
     uint64_t length;
@@ -141,21 +163,25 @@ static sh_status read_header(const void *bytes, size_t size, const char *what, j
         return sh_fail(SH_ERROR_FORMAT,
                        "%s is no safetensors file: a header of %" PRIu64 " bytes in a file of %zu", what,
                        length, size);
+    SH_TRY(take_header((const char *)bytes + 8, length, what, size));
     *header = json_loadb((const char *)bytes + 8, length, JSON_REJECT_DUPLICATES, &error);
-    if (!json_is_object(*header)) {
-        json_decref(*header);
-        *header = NULL;
-        return sh_fail(SH_ERROR_FORMAT, "%s: the header is no JSON object: %s (byte %d)", what, error.text,
-                       error.position);
-    }
     *start = 8 + length;
-    return SH_OK;
+    if (json_is_object(*header)) return SH_OK;
+    const bool parsed = *header != NULL;
+    json_decref(*header);
+    if (!parsed && json_error_code(&error) == json_error_out_of_memory)
+        return sh_fail(SH_ERROR_MEMORY, "%s: out of memory for the header", what);
+    return sh_fail(SH_ERROR_FORMAT, "%s: the header is no JSON object: %s (byte %d)", what,
+                   parsed ? "it is another value" : error.text, error.position);
 }
 
 sh_status sh_parse_safetensors(const void *bytes, size_t size, const char *what, sh_dict **dict) {
     json_t *header = NULL;
     size_t start = 0;
     if (sh_error()) return sh_error()->code;
+    if (!bytes || !dict) return sh_fail(SH_ERROR_NULL, "sh_parse_safetensors: an argument is NULL");
+    *dict = NULL;
+    if (!what) what = "the archive";
     SH_TRY(read_header(bytes, size, what, &header, &start));
     *dict = sh_dict_new();
     const sh_status status =
@@ -192,6 +218,8 @@ static uint64_t bytes_of(const sh_tensor *t) {
 
 static sh_status check_entries(const sh_dict *dict) {
     for (size_t i = 0; i < sh_dict_size(dict); i++) {
+        if (!sh__is_text(sh_dict_name(dict, i)))
+            return sh_fail(SH_ERROR_VALUE, "the name %.80s is no text in UTF-8", sh_dict_name(dict, i));
         if (strcmp(sh_dict_name(dict, i), "__metadata__") == 0)
             return sh_fail(SH_ERROR_VALUE, "no tensor in a safetensors file can be named __metadata__");
         if (sh_tensor_device(sh_dict_at(dict, i)) != SH_HOST)
@@ -246,9 +274,7 @@ sh_status sh_save_safetensors(const char *path, const sh_dict *dict) {
     json_t *header = make_header(dict);
     char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
     json_decref(header);
-    if (!text)
-        return sh_fail(SH_ERROR_MEMORY, "%s: can't make the header: a name is no UTF-8, or memory is out",
-                       path);
+    if (!text) return sh_fail(SH_ERROR_MEMORY, "out of memory for the header");
     sh_file_out out;
     sh_status status = sh_file_begin(&out, path);
     if (status >= 0) status = write_header(&out, text);
