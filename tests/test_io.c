@@ -75,11 +75,13 @@ Test(io, archives_give_back_names_order_and_bits) {
     d = sh_dict_new();
     sh_dict_set(d, "x", counting(SH_F32, SH_SIZES(100)));
     sh_dict_set(d, "folder/y", counting(SH_I64, SH_SIZES(2, 2)));
+    sh_dict_set(d, "\u00e9", counting(SH_I64, SH_SIZES(2)));
     cr_assert(eq(int, sh_save_npz(in_folder("a.npz"), d), SH_OK));
     cr_assert(eq(int, sh_load_npz(in_folder("a.npz"), &back), SH_OK));
     cr_assert(eq(str, TEXT(sh_dict_name(back, 1)), "folder/y"));
     cr_assert(same(sh_dict_at(back, 0), sh_dict_at(d, 0)));
     cr_assert(same(sh_dict_at(back, 1), sh_dict_at(d, 1)));
+    cr_assert(same(sh_dict_find(back, "\u00e9"), sh_dict_at(d, 2)));
     sh_dict_free(back);
     sh_dict_free(d);
 }
@@ -113,6 +115,8 @@ Test(io, a_damaged_header_says_what_was_expected) {
     } cases[] = {
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4)}", "needs 32 bytes, the file has 24"},
         {"{'descr': '<c8', 'fortran_order': False, 'shape': (3,)}", "a dtype that shunt has"},
+        {"{'descr': '<f4\", 'fortran_order': False, 'shape': (6,)}", "a dtype that shunt has"},
+        {"{'descr': 'xf4', 'fortran_order': False, 'shape': (6,)}", "a byte order"},
         {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (6,)}", "True or False"},
         {"{'descr': '<f4', 'shape': (6,)}", "lacks"},
         {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (6,)}", "twice"},
@@ -157,12 +161,127 @@ Test(io, hostile_safetensors_are_refused) {
          6, "overlap"},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[4,8]}}", 8, "gap"},
         {"{\"a\":1}", 0, "dtype"},
-        {"[1]", 0, "no JSON object"},
+        {"{\"\\u001b[2J\":1}", 0, "control characters"},
+        {"{\"\xe9\":1}", 0, "unable to decode byte 0xe9"},
+        {"[1]", 0, "no JSON object: it is another value"},
         {"{\"a\":", 0, "no JSON object"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cr_assert(lt(int, safetensors(cases[i].header, cases[i].data), 0), "%s", cases[i].header);
         cr_assert(failed_with(SH_ERROR_FORMAT, cases[i].words));
     }
+}
+
+Test(io, a_byte_order_of_0_is_refused) {
+    const char bytes[] =
+        "\x93NUMPY\x01\x00\x35\x00{'descr':'\0f4','fortran_order':False,'shape':(1,)}       1234";
+    cr_assert(eq(ptr, sh_parse_npy(bytes, sizeof bytes - 1, "test"), NULL));
+    cr_assert(failed_with(SH_ERROR_FORMAT, "a byte order"));
+}
+
+Test(io, names_that_are_no_text_are_not_saved) {
+    sh_dict *d = sh_dict_new();
+    cr_assert(eq(int, sh_dict_set(d, "caf\xe9", number(1)), SH_OK));
+    cr_assert(lt(int, sh_save_safetensors(in_folder("a.safetensors"), d), 0));
+    cr_assert(failed_with(SH_ERROR_VALUE, "no text in UTF-8"));
+    cr_assert(lt(int, sh_save_npz(in_folder("a.npz"), d), 0));
+    cr_assert(failed_with(SH_ERROR_VALUE, "no text in UTF-8"));
+    sh_dict_free(d);
+}
+
+/* ---- archives ---- */
+
+/* The bytes of an archive with one array, x = [7, 7]. */
+static size_t archive(unsigned char *bytes, size_t capacity) {
+    sh_dict *d = sh_dict_new();
+    cr_assert(eq(int, sh_dict_set(d, "x", number(7)), SH_OK));
+    cr_assert(eq(int, sh_save_npz(in_folder("x.npz"), d), SH_OK));
+    sh_dict_free(d);
+    FILE *file = fopen(in_folder("x.npz"), "rb");
+    const size_t n = fread(bytes, 1, capacity, file);
+    fclose(file);
+    return n;
+}
+
+static unsigned char *record(unsigned char *bytes, size_t n, const char *magic) {
+    return memmem(bytes, n, magic, 4);
+}
+
+static bool archive_refused(const unsigned char *bytes, size_t n, sh_status code, const char *words) {
+    sh_dict *d = NULL;
+    return sh_parse_npz(bytes, n, "x.npz", &d) < 0 && !d && failed_with(code, words);
+}
+
+Test(io, a_changed_byte_in_an_archive_does_not_pass) {
+    unsigned char bytes[2048];
+    const size_t n = archive(bytes, sizeof bytes);
+    unsigned char *directory = record(bytes, n, "PK\1\2");
+    directory[-1] ^= 1; /* the last byte of the array */
+    cr_assert(archive_refused(bytes, n, SH_ERROR_FORMAT, "x.npz: entry x.npy is damaged: CRC error"));
+}
+
+Test(io, what_an_archive_says_of_an_entry_is_checked) {
+    static const struct {
+        int place, value; /* in the entry of the directory */
+        sh_status code;
+        const char *words;
+    } cases[] = {{10, 12, SH_ERROR_UNSUPPORTED, "compressed by method 12; stored and deflated are read"},
+                 {22, 1, SH_ERROR_FORMAT, "shares its bytes with other entries"},
+                 {27, 9, SH_ERROR_FORMAT, "out of proportion"},
+                 {46, 127, SH_ERROR_FORMAT, "a name that is no text"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char bytes[2048];
+        const size_t n = archive(bytes, sizeof bytes);
+        record(bytes, n, "PK\1\2")[cases[i].place] = (unsigned char)cases[i].value;
+        cr_expect(archive_refused(bytes, n, cases[i].code, cases[i].words), "%zu", i);
+    }
+}
+
+Test(io, what_the_end_of_an_archive_says_is_checked) {
+    static const struct {
+        int place, value;
+        const char *words;
+    } cases[] = {{0, 'p', "no end record"}, {11, 1, "no room for"}, {15, 1, "no room for"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char bytes[2048];
+        const size_t n = archive(bytes, sizeof bytes);
+        record(bytes, n, "PK\5\6")[cases[i].place] = (unsigned char)cases[i].value;
+        cr_expect(archive_refused(bytes, n, SH_ERROR_FORMAT, cases[i].words), "%zu", i);
+    }
+}
+
+/* ---- memory ---- */
+
+static bool load_all(void) {
+    sh_dict *zipped = NULL, *plain = NULL;
+    sh_tensor *t = sh_load_npy(in_folder("m.npy"));
+    bool read = t && sh_load_npz(in_folder("m.npz"), &zipped) >= 0;
+    read = read && sh_load_safetensors(in_folder("m.safetensors"), &plain) >= 0;
+    sh_dict_free(zipped);
+    sh_dict_free(plain);
+    return read;
+}
+
+Test(io, each_failed_allocation_is_an_error_and_leaves_nothing) {
+    sh_dict *d = sh_dict_new();
+    for (int i = 0; i < 20; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "t%d", i);
+        cr_assert(eq(int, sh_dict_set(d, name, counting(SH_F32, SH_SIZES(40))), SH_OK));
+    }
+    cr_assert(eq(int, sh_save_npy(in_folder("m.npy"), sh_dict_at(d, 0)), SH_OK));
+    cr_assert(eq(int, sh_save_npz(in_folder("m.npz"), d), SH_OK));
+    cr_assert(eq(int, sh_save_safetensors(in_folder("m.safetensors"), d), SH_OK));
+    const int64_t live = sh_memory_stats_get().live_tensors;
+    bool read = false;
+    for (size_t n = 1; !read && n < 10000; n++) {
+        sh_memory_fail_after(n);
+        SH_SCOPE read = load_all();
+        sh_memory_fail_after(0);
+        if (!read) cr_assert(failed_with(SH_ERROR_MEMORY, ""), "allocation %zu", n);
+        cr_assert(eq(i64, sh_memory_stats_get().live_tensors, live), "allocation %zu", n);
+    }
+    cr_assert(read);
+    sh_dict_free(d);
 }
 
 Test(io, files_that_cannot_be_read_say_why) {

@@ -1,7 +1,7 @@
 /* npz.c - a zip archive of .npy entries, through libzip.
  *
- * What an archive may unpack to is bounded by four times its own size, or 16 MiB if that is more: a zip bomb is refused
- * before it is unpacked. */
+ * What an archive may unpack to comes out of a budget: a zip bomb is refused before it is unpacked. Entries are unpacked
+ * straight into their tensors. They may not share their packed bytes, or a small file could ask for days of unpacking. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,12 @@
 
 #include "dispatch/memory_impl.h"
 #include "dispatch/scope.h"
+#include "dispatch/text.h"
+#include "ops/io/budget.h"
 #include "ops/io/file.h"
 #include "ops/io/io.h"
 #include "ops/io/npy.h"
+#include "ops/io/zip_end.h"
 
 static sh_status zip_failed(const char *what, const char *doing, zip_error_t *error) {
     const sh_status status =
@@ -22,68 +25,114 @@ static sh_status zip_failed(const char *what, const char *doing, zip_error_t *er
 
 /* ---- reading ---- */
 
-static sh_status read_bytes(zip_t *archive, zip_uint64_t i, const char *what, void *bytes,
-                            zip_uint64_t size) {
-    zip_file_t *file = zip_fopen_index(archive, i, 0);
-    if (!file)
-        return sh_fail(SH_ERROR_FORMAT, "%s: can't open entry %llu: %s", what, (unsigned long long)i,
-                       zip_strerror(archive));
-    const zip_int64_t n = zip_fread(file, bytes, size);
-    const bool whole = n >= 0 && (zip_uint64_t)n == size;
-    zip_fclose(file);
-    return whole ? SH_OK : sh_fail(SH_ERROR_FORMAT, "%s: entry %llu is damaged", what, (unsigned long long)i);
-}
+enum { PER_DIRECTORY_BYTE = 12 }; /* what libzip keeps of the directory, at worst */
 
-static sh_status add_entry(zip_t *archive, zip_uint64_t i, const char *what, zip_uint64_t *budget,
-                           sh_dict *dict) {
-    zip_stat_t info;
-    char name[512];
-    if (zip_stat_index(archive, i, 0, &info) != 0 || !(info.valid & ZIP_STAT_SIZE) ||
-        !(info.valid & ZIP_STAT_NAME))
-        return sh_fail(SH_ERROR_FORMAT, "%s: entry %llu has no size or name", what, (unsigned long long)i);
-    const size_t n = strlen(info.name);
-    if (n < 4 || n >= sizeof name || strcmp(info.name + n - 4, ".npy") != 0) return SH_OK; /* not a tensor */
-    if (info.size > *budget)
-        return sh_fail(SH_ERROR_FORMAT, "%s: entry %s would unpack to %llu bytes", what, info.name,
-                       (unsigned long long)info.size);
-    *budget -= info.size;
-    void *bytes = sh__alloc(info.size);
-    if (!bytes) return SH_ERROR_MEMORY;
-    memcpy(name, info.name, n - 4);
-    name[n - 4] = 0;
-    SH_SCOPE_HERE;
-    sh_status status = read_bytes(archive, i, what, bytes, info.size);
-    sh_tensor *t = status >= 0 ? sh_parse_npy(bytes, info.size, info.name) : NULL;
-    sh__free(bytes);
-    if (!t) return sh_error()->code;
-    if (sh_dict_find(dict, name)) return sh_fail(SH_ERROR_FORMAT, "%s: two entries are named %s", what, name);
-    return sh_dict_set(dict, name, t);
-}
+typedef struct reading {
+    zip_t *archive;
+    const char *what;
+    sh_budget budget;
+    size_t packed; /* bytes of the archive that no entry was unpacked from yet */
+    sh_dict *dict;
+} reading;
 
-static sh_status read_archive(zip_t *archive, const char *what, size_t size, sh_dict *dict) {
-    zip_uint64_t budget = (zip_uint64_t)size * 4 > 1 << 24 ? (zip_uint64_t)size * 4 : 1 << 24;
-    const zip_int64_t n = zip_get_num_entries(archive, 0);
-    for (zip_int64_t i = 0; i < n; i++) SH_TRY(add_entry(archive, (zip_uint64_t)i, what, &budget, dict));
+static sh_status read_unpacked(sh_npy_source *source, void *to, size_t n) {
+    for (char *at = to; n;) {
+        const zip_int64_t got = zip_fread(source->user, at, n);
+        if (got <= 0)
+            return sh_fail(SH_ERROR_FORMAT, "%s is damaged: %s", source->what,
+                           got ? zip_file_strerror(source->user) : "it ends too early");
+        at += got;
+        n -= (size_t)got;
+    }
     return SH_OK;
 }
 
-sh_status sh_parse_npz(const void *bytes, size_t size, const char *what, sh_dict **dict) {
+/* Behind the last byte libzip compares the checksums. */
+static sh_status check_end(sh_npy_source *source) {
+    char more;
+    const zip_int64_t got = zip_fread(source->user, &more, 1);
+    if (got == 0) return SH_OK;
+    return sh_fail(SH_ERROR_FORMAT, "%s is damaged: %s", source->what,
+                   got < 0 ? zip_file_strerror(source->user) : "it is longer than the archive says");
+}
+
+static sh_status check_entry(reading *r, const zip_stat_t *info, const char *what) {
+    const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+    if ((info->valid & needed) != needed)
+        return sh_fail(SH_ERROR_FORMAT, "%s has no size or no method of compression", what);
+    if (info->comp_method != ZIP_CM_STORE && info->comp_method != ZIP_CM_DEFLATE)
+        return sh_fail(SH_ERROR_UNSUPPORTED, "%s is compressed by method %d; stored and deflated are read",
+                       what, info->comp_method);
+    if (info->comp_size > r->packed)
+        return sh_fail(SH_ERROR_FORMAT, "%s shares its bytes with other entries", what);
+    r->packed -= info->comp_size;
+    return sh__budget_take(&r->budget, info->size);
+}
+
+static sh_status read_entry(reading *r, const zip_stat_t *info, const char *name, const char *what) {
+    SH_TRY(check_entry(r, info, what));
+    if (!sh__is_text(name)) return sh_fail(SH_ERROR_FORMAT, "%s has a name that is no text", what);
+    if (sh_dict_find(r->dict, name)) return sh_fail(SH_ERROR_FORMAT, "%s is there twice", what);
+    zip_file_t *file = zip_fopen_index(r->archive, info->index, 0);
+    if (!file) return sh_fail(SH_ERROR_FORMAT, "%s can't be opened: %s", what, zip_strerror(r->archive));
+    SH_SCOPE_HERE;
+    sh_npy_source source = {read_unpacked, (size_t)info->size, what, file};
+    sh_tensor *t = sh_npy_read(&source);
+    const sh_status status = t ? check_end(&source) : sh_error()->code;
+    zip_fclose(file);
+    return status < 0 ? status : sh_dict_set(r->dict, name, t);
+}
+
+/* What isn't named like an array is no tensor and is passed over. */
+static sh_status add_entry(reading *r, zip_uint64_t i) {
+    zip_stat_t info;
+    char what[300];
+    if (zip_stat_index(r->archive, i, 0, &info) != 0 || !(info.valid & ZIP_STAT_NAME))
+        return sh_fail(SH_ERROR_FORMAT, "%s: entry %llu has no name", r->what, (unsigned long long)i);
+    const size_t n = strlen(info.name);
+    if (n < 4 || strcmp(info.name + n - 4, ".npy") != 0) return SH_OK;
+    snprintf(what, sizeof what, "%.140s: entry %.140s", r->what, info.name);
+    char *name = sh__strdup(info.name);
+    if (!name) return SH_ERROR_MEMORY;
+    name[n - 4] = 0;
+    const sh_status status = read_entry(r, &info, name, what);
+    sh__free(name);
+    return status;
+}
+
+static sh_status open_archive(reading *r, const void *bytes, size_t size) {
     zip_error_t error;
-    if (sh_error()) return sh_error()->code;
     zip_error_init(&error);
     zip_source_t *source = zip_source_buffer_create(bytes, size, 0, &error);
-    zip_t *archive = source ? zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error) : NULL;
-    if (!archive) {
+    r->archive = source ? zip_open_from_source(source, ZIP_RDONLY, &error) : NULL;
+    if (!r->archive) {
         zip_source_free(source);
-        return zip_failed(what, "open as .npz", &error);
+        return zip_failed(r->what, "open as .npz", &error);
     }
     zip_error_fini(&error);
-    *dict = sh_dict_new();
-    const sh_status status = *dict ? read_archive(archive, what, size, *dict) : SH_ERROR_MEMORY;
-    zip_discard(archive);
-    if (status >= 0) return SH_OK;
-    sh_dict_free(*dict);
-    *dict = NULL;
+    return SH_OK;
+}
+
+static sh_status read_archive(reading *r, const void *bytes, size_t size) {
+    size_t directory;
+    SH_TRY(sh__zip_directory(bytes, size, r->what, &directory));
+    SH_TRY(sh__budget_take_many(&r->budget, directory, PER_DIRECTORY_BYTE));
+    SH_TRY(open_archive(r, bytes, size));
+    const zip_int64_t n = zip_get_num_entries(r->archive, 0);
+    sh_status status = SH_OK;
+    for (zip_int64_t i = 0; i < n && status >= 0; i++) status = add_entry(r, (zip_uint64_t)i);
+    zip_discard(r->archive);
+    return status;
+}
+
+sh_status sh_parse_npz(const void *bytes, size_t size, const char *what, sh_dict **dict) {
+    if (sh_error()) return sh_error()->code;
+    if (!bytes || !dict) return sh_fail(SH_ERROR_NULL, "sh_parse_npz: an argument is NULL");
+    reading r = {.what = what ? what : "the archive", .packed = size, .dict = sh_dict_new()};
+    r.budget = sh__budget_for(size, r.what);
+    const sh_status status = r.dict ? read_archive(&r, bytes, size) : SH_ERROR_MEMORY;
+    if (status < 0) sh_dict_free(r.dict);
+    *dict = status < 0 ? NULL : r.dict;
     return status;
 }
 
@@ -101,6 +150,7 @@ sh_status sh_load_npz(const char *path, sh_dict **dict) {
 
 static sh_status put_entry(zip_t *archive, const char *name, const sh_tensor *t) {
     char header[SH_NPY_HEADER + 64], entry[512];
+    if (!sh__is_text(name)) return sh_fail(SH_ERROR_VALUE, "the name %.40s is no text in UTF-8", name);
     if ((size_t)snprintf(entry, sizeof entry, "%s.npy", name) >= sizeof entry)
         return sh_fail(SH_ERROR_VALUE, "the name %.40s... is too long", name);
     const sh_tensor *plain = sh_npy_plain(t);
