@@ -86,6 +86,19 @@ Test(io, archives_give_back_names_order_and_bits) {
     sh_dict_free(d);
 }
 
+Test(io, archives_of_nothing_come_back_empty) {
+    sh_dict *nothing = sh_dict_new(), *back = NULL;
+    cr_assert(eq(int, sh_save_npz(in_folder("0.npz"), nothing), SH_OK));
+    cr_assert(eq(int, sh_load_npz(in_folder("0.npz"), &back), SH_OK));
+    cr_assert(eq(sz, sh_dict_size(back), 0));
+    sh_dict_free(back);
+    cr_assert(eq(int, sh_save_safetensors(in_folder("0.safetensors"), nothing), SH_OK));
+    cr_assert(eq(int, sh_load_safetensors(in_folder("0.safetensors"), &back), SH_OK));
+    cr_assert(eq(sz, sh_dict_size(back), 0));
+    sh_dict_free(back);
+    sh_dict_free(nothing);
+}
+
 static sh_tensor *npy(const char *header, const void *data, size_t size) {
     char bytes[512];
     const size_t n = strlen(header);

@@ -176,21 +176,29 @@ static sh_status put_all(zip_t *archive, const sh_dict *dict) {
     return SH_OK;
 }
 
+static sh_status source_failed(zip_source_t *source, const char *path) {
+    return sh_fail(SH_ERROR_FILE, "can't write %s: %s", path, zip_error_strerror(zip_source_error(source)));
+}
+
 static sh_status write_source(zip_source_t *source, const char *path) {
-    zip_stat_t info;
     sh_file_out out;
-    if (zip_source_stat(source, &info) != 0 || zip_source_open(source) != 0)
-        return sh_fail(SH_ERROR_FILE, "can't write %s", path);
+    if (zip_source_open(source) != 0) return source_failed(source, path);
     sh_status status = sh_file_begin(&out, path);
     char block[65536];
     for (zip_int64_t n = 1; status >= 0 && n > 0;) {
         n = zip_source_read(source, block, sizeof block);
-        if (n < 0)
-            status = sh_fail(SH_ERROR_FILE, "can't write %s", path);
-        else
-            status = sh_file_write(&out, block, (size_t)n);
+        status = n < 0 ? source_failed(source, path) : sh_file_write(&out, block, (size_t)n);
     }
     zip_source_close(source);
+    return sh_file_end(&out, status);
+}
+
+/* An end record alone: libzip makes nothing of an archive without entries. */
+static sh_status write_empty(const char *path) {
+    static const char end[22] = "PK\5\6";
+    sh_file_out out;
+    sh_status status = sh_file_begin(&out, path);
+    if (status >= 0) status = sh_file_write(&out, end, sizeof end);
     return sh_file_end(&out, status);
 }
 
@@ -198,6 +206,7 @@ sh_status sh_save_npz(const char *path, const sh_dict *dict) {
     zip_error_t error;
     if (sh_error()) return sh_error()->code;
     if (!dict) return sh_fail(SH_ERROR_NULL, "sh_save_npz: dict is NULL");
+    if (!sh_dict_size(dict)) return write_empty(path);
     zip_error_init(&error);
     zip_source_t *source = zip_source_buffer_create(NULL, 0, 0, &error);
     zip_t *archive = source ? zip_open_from_source(source, ZIP_TRUNCATE, &error) : NULL;
