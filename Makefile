@@ -104,6 +104,9 @@ $(OBJ)/gen/%.o: $(GEN)/%.c $(BUILD)/flags
 
 $(OBJ)/gen/graph/%.o: STRICT := -w# protoc-c's, not ours
 $(OBJ)/tests/%.o: STRICT := -Wno-pedantic# Criterion's macros
+ifeq ($(CONFIG),fuzz)
+$(patsubst %,$(OBJ)/%/%.o,dispatch modes ops/io graph): STRICT += -fsanitize=undefined -fno-sanitize-recover=all -fno-sanitize=null
+endif
 
 # Two files that change only when what they record does: a flag for every object, a source for every link.
 $(BUILD)/flags: RECORD := $(COMPILE) | $(LINK)
@@ -163,8 +166,8 @@ $(BUILD)/%.onnx: $(BUILD)/make_onnx
 	$< $* $@
 $(BUILD)/replay/%: $(OBJ)/tests/fuzz/%.o $(OBJ)/tests/fuzz/replay.o $(PARTS) $(BUILD)/sources
 	$(call link_program)
-$(BUILD)/fuzz_%: $(OBJ)/tests/fuzz/fuzz_%.o $(PARTS) $(BUILD)/sources
-	$(call link_program,-fsanitize=fuzzer)
+$(BUILD)/fuzz_%: $(OBJ)/tests/fuzz/fuzz_%.o $(OBJ)/tests/fuzz/bound.o $(PARTS) $(BUILD)/sources
+	$(call link_program,-fsanitize=fuzzer -fsanitize=undefined -Xlinker --wrap=LLVMFuzzerTestOneInput)
 
 # Examples are built as a user would: one source, the installed header and libraries.
 $(BUILD)/examples/%: examples/%.c $(BUILD)/stage
