@@ -48,10 +48,19 @@ static bool set_contiguous(sh_tensor *t, int ndim, const int64_t *sizes) {
     return !overflow || empty;
 }
 
+/* The sizes of a tensor that has elements multiply to a number; those of an empty one need not. */
+static int64_t numel_of(int ndim, const int64_t *sizes) {
+    int64_t numel = 1;
+    for (int i = 0; i < ndim; i++)
+        if (!sizes[i]) return 0;
+    for (int i = 0; i < ndim; i++) numel *= sizes[i];
+    return numel;
+}
+
 static bool layout_is_contiguous(const sh_tensor *t) {
     int64_t expected = 1;
-    for (int i = t->ndim - 1; i >= 0; i--) {
-        if (t->sizes[i] != 1 && t->strides[i] != expected) return t->numel == 0;
+    for (int i = t->ndim - 1; i >= 0 && t->numel; i--) {
+        if (t->sizes[i] != 1 && t->strides[i] != expected) return false;
         expected *= t->sizes[i];
     }
     return true;
@@ -60,11 +69,10 @@ static bool layout_is_contiguous(const sh_tensor *t) {
 void sh__tensor_set_layout(sh_tensor *t, int ndim, const int64_t *sizes, const int64_t *strides,
                            int64_t offset) {
     t->ndim = (uint8_t)ndim;
-    t->numel = 1;
+    t->numel = numel_of(ndim, sizes);
     for (int i = 0; i < ndim; i++) {
         t->sizes[i] = sizes[i];
         t->strides[i] = strides[i];
-        t->numel *= sizes[i];
     }
     if (t->data) t->data += offset * (int64_t)t->element;
     t->flags &= ~(uint32_t)SH_TENSOR_CONTIGUOUS;

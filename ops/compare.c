@@ -46,7 +46,7 @@ bool(sh_allclose)(const sh_tensor *a, const sh_tensor *b, const sh_allclose_opti
     if (sh_broadcast("sh_allclose", a->ndim, a->sizes, b->ndim, b->sizes, &ndim, shape.sizes) < 0)
         return false;
     shape.ndim = (uint8_t)ndim;
-    for (int i = 0; i < ndim; i++) shape.numel *= shape.sizes[i];
+    for (int i = 0; i < ndim; i++) shape.numel = a->numel && b->numel ? shape.numel * shape.sizes[i] : 0;
     SH_EACH_ELEMENT(&shape, index)
     if (!same_element((sh_dtype)a->dtype, sh_element(a, index, ndim), (sh_dtype)b->dtype,
                       sh_element(b, index, ndim), options))

@@ -55,11 +55,12 @@ static sh_status new_sizes(const char *op, const sh_tensor *self, sh_ints shape,
     return SH_OK;
 }
 
+/* The strides of an empty tensor may wrap around: no element is found by them. */
 static void row_major(sh_layout *to) {
     int64_t stride = 1;
     for (int i = to->ndim; i-- > 0;) {
         to->strides[i] = stride;
-        stride *= to->sizes[i] ? to->sizes[i] : 1;
+        __builtin_mul_overflow(stride, to->sizes[i] ? to->sizes[i] : 1, &stride);
     }
 }
 
@@ -134,6 +135,18 @@ sh_status sh_any_view(sh_value *results, sh_tensor *self, sh_ints size) {
                      "no strides lay it over self's elements; reshape copies where it must");
 }
 
+/* What the dimensions from start to end hold; false if it can't be counted. */
+static bool joined(const sh_tensor *self, int start, int end, int64_t *size) {
+    bool empty = false, overflow = false;
+    *size = 1;
+    for (int i = start; i <= end; i++) {
+        empty |= self->sizes[i] == 0;
+        overflow |= __builtin_mul_overflow(*size, self->sizes[i], size);
+    }
+    if (empty) *size = 0;
+    return empty || !overflow;
+}
+
 sh_status sh_any_flatten(sh_value *results, sh_tensor *self, int64_t start_dim, int64_t end_dim) {
     int start, end;
     SH_TRY(sh_wrap_dim("flatten", start_dim, self->ndim, &start));
@@ -147,8 +160,9 @@ sh_status sh_any_flatten(sh_value *results, sh_tensor *self, int64_t start_dim, 
     for (int i = 0; i < self->ndim; i++) {
         if (i <= start || i > end)
             shape[n++] = self->sizes[i];
-        else
-            shape[n - 1] *= self->sizes[i];
+        else if (i == end && !joined(self, start, end, &shape[n - 1]))
+            return sh_fail(SH_ERROR_SHAPE, "flatten: the sizes from %d to %d multiply to more than there are",
+                           start, end);
     }
     return reshape("flatten", results, self, (sh_ints){shape, self->ndim ? n : 1});
 }

@@ -494,3 +494,17 @@ Test(views, long_runs_and_short_ones_join_alike) {
     cr_expect(sample_same(sh_contiguous(sh_transpose(pairs, 0, 1)), rows));
     cr_expect(sample_same(sh_reshape(rows, SH_SIZES(-1)), sh_cat(SH_LIST(a, b))));
 }
+
+/* UBSan watches. */
+Test(views, an_empty_tensor_may_have_sizes_whose_product_is_no_number) {
+    const int64_t huge = (int64_t)1 << 40;
+    sh_tensor *t = sh_empty(SH_SIZES(huge, huge, 0));
+    cr_assert(eq(i64, sh_tensor_numel(sh_permute(t, SH_SIZES(2, 0, 1))), 0));
+    cr_assert(eq(i64, sh_tensor_numel(sh_reshape(t, SH_SIZES(0, huge, huge, huge))), 0));
+    cr_assert(eq(i64, sh_tensor_sizes(sh_flatten(t))[0], 0));
+    cr_assert(eq(i64, sh_tensor_numel(sh_narrow(t, 0, 1, 5)), 0));
+    cr_assert(sh_allclose(t, t));
+    cr_assert(eq(ptr, sh_flatten(t, .end_dim = 1), NULL));
+    cr_assert(ne(ptr, TEXT(strstr(sh_error()->message, "flatten: the sizes from 0 to 1 multiply")), NULL));
+    sh_clear_error();
+}
