@@ -297,6 +297,20 @@ Test(io, each_failed_allocation_is_an_error_and_leaves_nothing) {
     sh_dict_free(d);
 }
 
+Test(io, after_an_error_there_is_no_dict) {
+    sh_status (*const loads[])(const char *, sh_dict **) = {sh_load_npz, sh_load_safetensors};
+    for (int i = 0; i < 2; i++) {
+        sh_dict *const some = (sh_dict *)(uintptr_t)&loads, *dict = some;
+        cr_assert(lt(int, loads[i](in_folder("missing"), &dict), 0));
+        cr_assert(eq(ptr, dict, NULL));
+        dict = some; /* the error is pending */
+        cr_assert(eq(int, loads[i](in_folder("missing"), &dict), SH_ERROR_FILE));
+        cr_assert(eq(ptr, dict, NULL));
+        cr_assert(lt(int, loads[i](in_folder("missing"), NULL), 0));
+        sh_clear_error();
+    }
+}
+
 Test(io, files_that_cannot_be_read_say_why) {
     cr_assert(eq(ptr, sh_load_npy(in_folder("missing.npy")), NULL));
     cr_assert(failed_with(SH_ERROR_FILE, "missing.npy: No such file"));

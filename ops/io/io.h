@@ -1,7 +1,9 @@
 /* io.h - tensors in files: .npy, .npz, .safetensors. In libshunt-io.
  *
  * A loaded tensor is scope-owned like an op's result. Nothing in a file is believed before it is checked against the
- * file's size. A save writes beside the file and renames, so a full disk or a crash leaves the old file as it was. */
+ * file's size; what asks for more memory than 64 MiB and 8 times the file is refused. A pipe, device or folder is an
+ * error at once. After an error the dict is NULL. Names are text in UTF-8 without control characters.
+ * A save writes beside the file and renames, so a full disk or a crash leaves the old file as it was. */
 #ifndef SH_OPS_IO_IO_H
 #define SH_OPS_IO_IO_H
 
@@ -25,7 +27,8 @@ SH_API sh_tensor *sh_load_npy(const char *path);
 /* Version 1.0, little-endian, C order. bf16, which NumPy lacks, is written as float32 (exact). */
 SH_API sh_status sh_save_npy(const char *path, const sh_tensor *t);
 
-/* An archive of .npy entries; stored or deflated when read, stored when written. */
+/* An archive of .npy entries; stored or deflated when read, stored when written. Checksums are compared; other entries are
+ * passed over. */
 SH_API sh_status sh_load_npz(const char *path, sh_dict **dict);
 SH_API sh_status sh_save_npz(const char *path, const sh_dict *dict);
 

@@ -126,6 +126,7 @@ static sh_status read_archive(reading *r, const void *bytes, size_t size) {
 }
 
 sh_status sh_parse_npz(const void *bytes, size_t size, const char *what, sh_dict **dict) {
+    if (dict) *dict = NULL;
     if (sh_error()) return sh_error()->code;
     if (!bytes || !dict) return sh_fail(SH_ERROR_NULL, "sh_parse_npz: an argument is NULL");
     reading r = {.what = what ? what : "the archive", .packed = size, .dict = sh_dict_new()};
@@ -139,6 +140,7 @@ sh_status sh_parse_npz(const void *bytes, size_t size, const char *what, sh_dict
 sh_status sh_load_npz(const char *path, sh_dict **dict) {
     void *bytes;
     size_t size;
+    if (dict) *dict = NULL;
     if (sh_error()) return sh_error()->code;
     SH_TRY(sh_file_read(path, &bytes, &size));
     const sh_status status = sh_parse_npz(bytes, size, path, dict);

@@ -178,9 +178,9 @@ static sh_status read_header(const void *bytes, size_t size, const char *what, j
 sh_status sh_parse_safetensors(const void *bytes, size_t size, const char *what, sh_dict **dict) {
     json_t *header = NULL;
     size_t start = 0;
+    if (dict) *dict = NULL;
     if (sh_error()) return sh_error()->code;
     if (!bytes || !dict) return sh_fail(SH_ERROR_NULL, "sh_parse_safetensors: an argument is NULL");
-    *dict = NULL;
     if (!what) what = "the archive";
     SH_TRY(read_header(bytes, size, what, &header, &start));
     *dict = sh_dict_new();
@@ -197,6 +197,7 @@ sh_status sh_parse_safetensors(const void *bytes, size_t size, const char *what,
 sh_status sh_load_safetensors(const char *path, sh_dict **dict) {
     void *bytes;
     size_t size;
+    if (dict) *dict = NULL;
     if (sh_error()) return sh_error()->code;
     SH_TRY(sh_file_read(path, &bytes, &size));
     const sh_status status = sh_parse_safetensors(bytes, size, path, dict);
