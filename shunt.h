@@ -39,6 +39,7 @@
 #include "graph/node.h"
 #include "graph/onnx/onnx.h"
 #include "graph/record.h"
+#include "graph/rewrite/rewrite.h"
 #include "graph/trace.h"
 #include "modes/environment.h"
 #include "modes/finding.h"

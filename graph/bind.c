@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dispatch/chain.h"
+#include "graph/invoke.h"
 
 static sh_status find_op(const sh_node *node, sh_binding *b) {
     const char *const target = sh_node_target(node);
@@ -122,4 +123,23 @@ const sh_arg *sh__bound_target(const sh_binding *binding) {
     return binding->variant == SH_OUT       ? binding->out
            : binding->variant == SH_INPLACE ? binding->args[0]
                                             : NULL;
+}
+
+/* ---- defaults ---- */
+
+bool sh__arg_is_default(const sh_param *param, const sh_arg *arg) {
+    const sh_value v = param->value;
+    if (!param->has_default || arg->tag == SH_ARG_NODE) return false;
+    if (arg->tag != SH_ARG_LIST && arg->tag != SH_ARG_TUPLE) {
+        sh_value given = sh__literal_value(*arg);
+        if (param->type == SH_TYPE_FLOAT && given.tag == SH_TAG_INT)
+            given = sh_value_float((double)given.as.i);
+        if (param->type == SH_TYPE_INTS && given.tag == SH_TAG_INT)
+            return v.tag == SH_TAG_INTS && v.count == 1 && v.as.ints[0] == given.as.i;
+        return sh_value_equal(given, v);
+    }
+    if (v.tag != SH_TAG_INTS || v.count != arg->count) return false;
+    for (uint32_t i = 0; i < v.count; i++)
+        if (arg->as.list[i].tag != SH_ARG_INT || arg->as.list[i].as.i != v.as.ints[i]) return false;
+    return true;
 }

@@ -16,5 +16,7 @@ typedef struct sh_binding {
 sh_status sh__bind(const sh_node *node, sh_binding *binding);
 /* The tensor argument that a call writes to: `out`, or the first of an in-place form. NULL if there is none. */
 const sh_arg *sh__bound_target(const sh_binding *binding);
+/* A literal that says what the parameter's default says anyway. */
+bool sh__arg_is_default(const sh_param *param, const sh_arg *arg);
 
 #endif

@@ -11,7 +11,7 @@
 
 struct sh_node_map {
     const sh_graph *from;
-    sh_node **copies; /* by id */
+    sh_arg *copies; /* by id; None: there is none */
     uint32_t n;
     void *block; /* of the output's arguments */
 };
@@ -40,15 +40,19 @@ void sh_node_map_free(sh_node_map *map) {
 static sh_status reserve(sh_node_map *map, uint32_t id) {
     if (id < map->n) return SH_OK;
     const uint32_t n = map->from->next_id;
-    sh_node **copies = sh__realloc(map->copies, n * sizeof *copies);
+    sh_arg *copies = sh__realloc(map->copies, n * sizeof *copies);
     if (!copies) return SH_ERROR_MEMORY;
-    memset(copies + map->n, 0, (n - map->n) * sizeof *copies);
+    for (uint32_t i = map->n; i < n; i++) copies[i] = sh_arg_none();
     map->copies = copies;
     map->n = n;
     return SH_OK;
 }
 
 sh_status sh_node_map_set(sh_node_map *map, const sh_node *node, sh_node *copy) {
+    return sh_node_map_set_arg(map, node, copy ? sh_arg_node(copy) : sh_arg_none());
+}
+
+sh_status sh_node_map_set_arg(sh_node_map *map, const sh_node *node, sh_arg copy) {
     if (sh__error_pending()) return sh_error()->code;
     if (!node || node->graph != map->from)
         return sh_fail(SH_ERROR_VALUE, "sh_node_map_set: %s%s",
@@ -59,8 +63,13 @@ sh_status sh_node_map_set(sh_node_map *map, const sh_node *node, sh_node *copy) 
     return SH_OK;
 }
 
+static sh_arg copy_of_node(const sh_node_map *map, const sh_node *node) {
+    return node && node->graph == map->from && node->id < map->n ? map->copies[node->id] : sh_arg_none();
+}
+
 sh_node *sh_node_map_get(const sh_node_map *map, const sh_node *node) {
-    return node && node->graph == map->from && node->id < map->n ? map->copies[node->id] : NULL;
+    const sh_arg copy = copy_of_node(map, node);
+    return copy.tag == SH_ARG_NODE ? copy.as.node : NULL;
 }
 
 /* ---- attributes ---- */
@@ -89,11 +98,11 @@ static const char *copied_target(sh_graph *graph, const sh_node *node) {
 /* ---- nodes ---- */
 
 static sh_status use_copy(sh_arg *arg, void *user) {
-    sh_node *copy = sh_node_map_get(user, arg->as.node);
-    if (!copy)
+    const sh_arg copy = copy_of_node(user, arg->as.node);
+    if (copy.tag == SH_ARG_NONE)
         return sh_fail(SH_ERROR_VALUE, "a copied node uses %%%s, of which the map knows no copy",
                        arg->as.node->name->text);
-    arg->as.node = copy;
+    *arg = copy;
     return SH_OK;
 }
 
@@ -120,7 +129,10 @@ static sh_node *copy_as(sh_graph *graph, const sh_node *node, const char *target
         sh_graph_create_node(graph, node->opcode, target, block.args, block.kwargs, node->name->text);
     sh__free(block.block);
     if (!copy) return NULL;
-    if (copy_knowledge(copy, node) >= 0) return map->copies[node->id] = copy;
+    if (copy_knowledge(copy, node) >= 0) {
+        map->copies[node->id] = sh_arg_node(copy);
+        return copy;
+    }
     sh__node_discard(copy);
     return NULL;
 }
@@ -152,7 +164,7 @@ sh_status sh_graph_graph_copy(sh_graph *graph, sh_node_map *map, sh_arg *output)
     for (const sh_node *node = sh_graph_first(map->from); node; node = sh_node_next(node)) {
         if (node->opcode == SH_OUTPUT)
             last = node;
-        else if (!sh_node_map_get(map, node) && !sh_graph_node_copy(graph, node, map))
+        else if (copy_of_node(map, node).tag == SH_ARG_NONE && !sh_graph_node_copy(graph, node, map))
             return sh_error()->code;
     }
     return output ? copy_output(graph, last, map, output) : SH_OK;

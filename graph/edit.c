@@ -4,7 +4,6 @@
 #include "dispatch/chain.h"
 #include "graph/bind.h"
 #include "graph/graph_impl.h"
-#include "graph/invoke.h"
 
 /* ---- moving ---- */
 
@@ -52,24 +51,6 @@ sh_status sh_node_insert_arg(sh_node *node, size_t i, sh_arg arg) {
     return status;
 }
 
-/* A literal that says what the default says anyway. */
-static bool is_default(const sh_param *param, const sh_arg *arg) {
-    const sh_value v = param->value;
-    if (!param->has_default || arg->tag == SH_ARG_NODE) return false;
-    if (arg->tag != SH_ARG_LIST && arg->tag != SH_ARG_TUPLE) {
-        sh_value given = sh__literal_value(*arg);
-        if (param->type == SH_TYPE_FLOAT && given.tag == SH_TAG_INT)
-            given = sh_value_float((double)given.as.i);
-        if (param->type == SH_TYPE_INTS && given.tag == SH_TAG_INT)
-            return v.tag == SH_TAG_INTS && v.count == 1 && v.as.ints[0] == given.as.i;
-        return sh_value_equal(given, v);
-    }
-    if (v.tag != SH_TAG_INTS || v.count != arg->count) return false;
-    for (uint32_t i = 0; i < v.count; i++)
-        if (arg->as.list[i].tag != SH_ARG_INT || arg->as.list[i].as.i != v.as.ints[i]) return false;
-    return true;
-}
-
 typedef struct form {
     sh_arg args[SH_MAX_ARGS];
     sh_kwarg kwargs[SH_MAX_ARGS + 1];
@@ -78,7 +59,7 @@ typedef struct form {
 
 static void take(form *to, const sh_param *param, const sh_arg *arg, sh_argument_form how) {
     const bool keyword = how == SH_KEYWORD_FORM || param->has_default || param->keyword_only;
-    if (how == SH_POSITIONAL_FORM && is_default(param, arg)) return;
+    if (how == SH_POSITIONAL_FORM && sh__arg_is_default(param, arg)) return;
     if (keyword)
         to->kwargs[to->nkwargs++] = (sh_kwarg){param->name, *arg};
     else

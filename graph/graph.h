@@ -97,6 +97,8 @@ typedef struct sh_node_map sh_node_map;
 SH_API sh_node_map *sh_node_map_new(const sh_graph *from);
 SH_API void sh_node_map_free(sh_node_map *map);
 SH_API sh_status sh_node_map_set(sh_node_map *map, const sh_node *node, sh_node *copy);
+/* A literal, or a list with nodes in it, in place of a node. What it points to is borrowed while copies are made. */
+SH_API sh_status sh_node_map_set_arg(sh_node_map *map, const sh_node *node, sh_arg copy);
 SH_API sh_node *sh_node_map_get(const sh_node_map *map, const sh_node *node); /* NULL if there is none */
 /* A copy of `node` at the insertion point, its arguments those that the map gives, and the map gives the copy from then
  * on. A tensor that a get_attr node needs comes along, shared; under another name if that one is taken. */
