@@ -94,7 +94,6 @@ static sh_status make_output(sh_tracer *t, sh_value value) {
     sh_arg *entries = sh__alloc((value.count + 1) * sizeof *entries), *next = entries, arg;
     if (!entries) return SH_ERROR_MEMORY;
     sh_status status = sh__recorder_value(t->recorder, value, &next, &arg);
-    if (arg.tag == SH_ARG_LIST) arg.tag = SH_ARG_TUPLE;
     if (status >= 0 && !sh_graph_output(t->recorder->graph, arg)) status = sh_error()->code;
     sh__free(entries);
     return status;

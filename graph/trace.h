@@ -33,7 +33,7 @@ typedef struct sh_trace_options {
 } sh_trace_options;
 
 /* The inputs of `root`'s forward: tensors, whose data is not looked at, numbers, lists; the entries of a list of tensors
- * become a placeholder each, name_1, name_2, .... What forward returns is what the graph returns, a list as a tuple.
+ * become a placeholder each, name_1, name_2, .... What forward returns is what the graph returns.
  * options may be NULL. A new graph, the caller's, that keeps `root`. */
 SH_API sh_graph *sh_trace(sh_module *root, sh_values inputs, const sh_trace_options *options);
 /* The same of a function. */

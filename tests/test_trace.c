@@ -255,7 +255,7 @@ Test(trace, numbers_are_specialised_and_lists_opened) {
         "    %cat : [num_users=1] = call_function[target=cat](args = ([%list_1, %list_2],), kwargs = {})\n"
         "    %mul : [num_users=1] = call_function[target=mul](args = (%cat, 0.5), kwargs = {})\n"
         "    %neg : [num_users=1] = call_function[target=neg](args = (%mul,), kwargs = {})\n"
-        "    return (x, neg)"));
+        "    return [x, neg]"));
 }
 
 static sh_value branch(sh_values in, void *user) {
