@@ -1,0 +1,105 @@
+/* ResNet18 against torch's logits: run as it is, traced, captured, saved and loaded. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/modes.h"
+#include "tests/resnet.h"
+
+TestSuite(resnet);
+
+enum { CLASSES = 1000, IMAGES = 2 };
+
+typedef struct golden {
+    char names[16384]; /* of the state dict */
+    double logits[IMAGES][CLASSES];
+} golden;
+
+static bool read_golden(golden *g) {
+    FILE *file = fopen("tests/golden/resnet18.txt", "r");
+    bool read = file && fgets(g->names, sizeof g->names, file);
+    for (int i = 0; read && i < IMAGES * CLASSES; i++) read = fscanf(file, "%lf", &g->logits[0][i]) == 1;
+    if (file) fclose(file);
+    g->names[strcspn(g->names, "\n")] = 0;
+    return read;
+}
+
+/* max|a - b| / max|b| of the logits of image `number`. */
+static double distance(const golden *g, int number, const sh_tensor *logits) {
+    double apart = 0, largest = 0;
+    if (!logits || sh_tensor_numel(logits) != CLASSES) return 1;
+    for (int i = 0; i < CLASSES; i++) {
+        apart = fmax(apart, fabs(((const float *)sh_tensor_data(logits))[i] - g->logits[number][i]));
+        largest = fmax(largest, fabs(g->logits[number][i]));
+    }
+    return apart / largest;
+}
+
+static sh_module *evaluated(void) {
+    sh_module *net = resnet18();
+    if (!net) return NULL;
+    resnet_fill_all(net);
+    sh_module_eval(net);
+    return net;
+}
+
+static sh_status add_name(const char *path, sh_tensor *tensor, void *user) {
+    char *names = user;
+    (void)tensor;
+    sprintf(names + strlen(names), *names ? " %s" : "%s", path);
+    return SH_OK;
+}
+
+Test(resnet, gives_torchs_logits_however_it_is_run) {
+    static golden g;
+    static char names[sizeof g.names];
+    cr_assert(read_golden(&g));
+    sh_module *net = evaluated();
+    cr_assert(net != NULL);
+    sh_module_walk_tensors(net, SH_PARAMETERS | SH_BUFFERS, add_name, names);
+    cr_expect(eq(str, names, g.names), "the names of the state dict are PyTorch's");
+    sh_module *traced = sh_symbolic_trace(net, SH_INPUTS(resnet_image(0)), NULL);
+    cr_assert(traced != NULL, "%s", sh_error() ? sh_error()->message : "");
+    for (int i = 0; i < IMAGES; i++) SH_SCOPE {
+            cr_expect(le(dbl, distance(&g, i, sh_forward(net, resnet_image((uint64_t)i))), 1e-5),
+                      "as it is, image %d", i);
+            cr_expect(le(dbl, distance(&g, i, sh_forward(traced, resnet_image((uint64_t)i))), 1e-5),
+                      "traced, image %d", i);
+        }
+    cr_expect(sh_error() == NULL);
+    sh_module_release(traced);
+    sh_module_release(net);
+}
+
+Test(resnet, a_capture_of_one_image_gives_the_logits_of_another) {
+    static golden g;
+    cr_assert(read_golden(&g));
+    sh_module *net = evaluated();
+    sh_capture *capture = sh_capture_new(NULL);
+    sh_tensor *x = resnet_image(0), *y = NULL;
+    sh_capture_input(capture, x, "x");
+    SH_WITH_MODE(sh_capture_mode(capture)) y = sh_forward(net, x);
+    sh_graph *graph = sh_capture_graph(capture, SH_LIST(y));
+    cr_assert(graph != NULL);
+    sh_list *logits = sh_graph_run(graph, SH_LIST(resnet_image(1)));
+    cr_expect(le(dbl, distance(&g, 1, logits ? sh_list_at(logits, 0) : NULL), 1e-5));
+    sh_graph_free(graph);
+    sh_capture_free(capture);
+    sh_module_release(net);
+}
+
+Test(resnet, weights_go_through_a_file) {
+    static golden g;
+    char path[] = "/tmp/shunt-resnet-XXXXXX";
+    cr_assert(read_golden(&g));
+    close(mkstemp(path));
+    sh_module *net = evaluated(), *fresh = resnet18();
+    cr_assert(sh_module_save(net, path) == SH_OK);
+    sh_module *traced = sh_symbolic_trace(fresh, SH_INPUTS(resnet_image(0)), NULL);
+    cr_assert(sh_module_load(traced, path) == SH_OK, "%s", sh_error() ? sh_error()->message : "");
+    sh_module_eval(traced);
+    cr_expect(le(dbl, distance(&g, 1, sh_forward(traced, resnet_image(1))), 1e-5));
+    unlink(path);
+    sh_module_release(traced);
+    sh_module_release(fresh);
+    sh_module_release(net);
+}
