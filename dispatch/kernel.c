@@ -102,28 +102,31 @@ static bool overlaps_itself(const sh_tensor *t) {
     return repeats && t->numel > 0;
 }
 
+static sh_status target_shape_error(const sh_call *call, const sh_spec *spec) {
+    sh_tensor shape = {.ndim = (uint8_t)spec->ndim, .dtype = (uint8_t)spec->dtype};
+    char got[160], expected[160];
+    memcpy(shape.sizes, spec->sizes, sizeof spec->sizes);
+    sh__tensor_print_type(call->target, got, sizeof got);
+    sh__tensor_print_type(&shape, expected, sizeof expected);
+    return sh_fail(SH_ERROR_SHAPE, "%s: the result is %s and does not fit %s, which is %s",
+                   sh_call_name(call), expected, call->variant == SH_INPLACE ? "self" : "out", got);
+}
+
 static sh_status check_target(const sh_call *call, const sh_spec *spec) {
     const sh_tensor *t = call->target;
+    const char *what = call->variant == SH_INPLACE ? "self" : "out";
     char got[160];
-    sh__tensor_print_type(t, got, sizeof got);
-    if (!same_sizes(t, spec)) {
-        sh_tensor shape = {.ndim = (uint8_t)spec->ndim, .dtype = (uint8_t)spec->dtype};
-        char expected[160];
-        memcpy(shape.sizes, spec->sizes, sizeof spec->sizes);
-        sh__tensor_print_type(&shape, expected, sizeof expected);
-        return sh_fail(SH_ERROR_SHAPE, "%s: the result is %s and does not fit %s, which is %s",
-                       sh_call_name(call), expected, call->variant == SH_INPLACE ? "self" : "out", got);
-    }
+    if (!same_sizes(t, spec)) return target_shape_error(call, spec);
     const bool exact = call->variant == SH_OUT && (call->op->tags & SH_OP_EXACT);
-    if (exact ? spec->dtype != (sh_dtype)t->dtype : !can_cast(spec->dtype, (sh_dtype)t->dtype))
+    const bool casts = exact ? spec->dtype == (sh_dtype)t->dtype : can_cast(spec->dtype, (sh_dtype)t->dtype);
+    if (casts && !overlaps_itself(t)) return SH_OK;
+    sh__tensor_print_type(t, got, sizeof got);
+    if (!casts)
         return sh_fail(SH_ERROR_DTYPE, "%s: a result of %s can't be cast to %s of %s", sh_call_name(call),
-                       sh_dtype_name(spec->dtype), call->variant == SH_INPLACE ? "self" : "out", got);
-    if (overlaps_itself(t))
-        return sh_fail(
-            SH_ERROR_OVERLAP,
-            "%s: several elements of %s, which is %s expanded, are one in memory; write to a clone",
-            sh_call_name(call), call->variant == SH_INPLACE ? "self" : "out", got);
-    return SH_OK;
+                       sh_dtype_name(spec->dtype), what, got);
+    return sh_fail(SH_ERROR_OVERLAP,
+                   "%s: several elements of %s, which is %s expanded, are one in memory; write to a clone",
+                   sh_call_name(call), what, got);
 }
 
 /* As PyTorch, elementwise ops refuse a target that an argument shares other than element on element; the result of
