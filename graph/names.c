@@ -213,9 +213,10 @@ static const char *const reserved[] = {
 
 static int compare_names(const void *a, const void *b) { return strcmp(a, *(const char *const *)b); }
 
+/* None of them has a digit, as most paths of modules have. */
 static bool is_reserved(const char *name) {
-    return bsearch(name, reserved, sizeof reserved / sizeof *reserved, sizeof *reserved, compare_names) !=
-           NULL;
+    return !name[strcspn(name, "0123456789")] && bsearch(name, reserved, sizeof reserved / sizeof *reserved,
+                                                         sizeof *reserved, compare_names) != NULL;
 }
 
 /* Writes `wish` as an identifier; `name` has room for strlen(wish) + 2. */

@@ -43,12 +43,31 @@ static bool is_leaf(const sh_tracer *t, const sh_module *module, const char *pat
 
 /* ---- what it gives ---- */
 
+/* Is nobody there to see calls but the trace itself? */
+static bool is_alone(const sh_tracer *t) {
+    const sh_thread *thread = &sh__thread;
+    if (thread->depth || sh__globals_any()) return false;
+    for (uint32_t p = 0; p < SH_POS_COUNT; p++)
+        for (const sh_entry *e = thread->top[p]; e; e = e->below)
+            if (e->mode != t->capture->mode && e->mode != t->capture->lower) return false;
+    return true;
+}
+
+/* A module with buffers may write to them in training: that must reach the trace, which sees to it that nothing is. */
+static bool may_skip_modes(const sh_tracer *t, const sh_module *module) {
+    return module->type->ops && !(module->training && module->buffers.n) && is_alone(t);
+}
+
 /* The shapes of the result, while nothing is recorded. */
 static sh_value infer(sh_tracer *t, sh_module *module, const char *path, sh_values inputs) {
+    const bool skip = may_skip_modes(t, module);
     const char *outer = t->leaf;
+    sh_switch off;
     t->leaf = path;
     t->quiet++;
+    if (skip) sh_switch_off(&off, SH_OFF_ALL);
     const sh_value output = sh__module_infer(module, inputs);
+    if (skip) sh_switch_end(&off);
     t->quiet--;
     t->leaf = outer;
     return output;

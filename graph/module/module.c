@@ -210,8 +210,8 @@ static sh_status find_in_tree(const char *path, sh_module *module, void *user) {
 /* A module inside itself would never end, nor be freed. */
 static sh_status check_cycle(sh_module *holding, sh_module *child) {
     sh_module *wanted = holding;
-    SH_TRY(sh_module_walk(child, find_in_tree, &wanted));
-    if (wanted) return SH_OK;
+    if (child->children.n) SH_TRY(sh_module_walk(child, find_in_tree, &wanted));
+    if (wanted && child != holding) return SH_OK;
     return sh_fail(SH_ERROR_VALUE, "a %s can't be added inside itself", child->type->name);
 }
 

@@ -52,6 +52,12 @@ typedef struct walk {
     void *user;
 } walk;
 
+static sh_status add_part(walk *w, const char *name) {
+    if (w->path.length) sh__text_add(&w->path, ".", 1);
+    sh__text_add(&w->path, name, strlen(name));
+    return w->path.failed ? SH_ERROR_MEMORY : SH_OK;
+}
+
 static sh_status visit_tensors(walk *w, const sh_slots *slots) {
     const size_t length = w->path.length;
     for (uint32_t i = 0; i < slots->n; i++) {
@@ -59,8 +65,7 @@ static sh_status visit_tensors(walk *w, const sh_slots *slots) {
             if (sh__error_pending()) return sh_error()->code;
             continue;
         }
-        sh__text_put(&w->path, length ? ".%s" : "%s", slots->at[i].name);
-        if (w->path.failed) return SH_ERROR_MEMORY;
+        SH_TRY(add_part(w, slots->at[i].name));
         SH_TRY(w->tensor_visit(w->path.at, slots->at[i].object, w->user));
         sh__text_cut(&w->path, length);
     }
@@ -80,8 +85,7 @@ static sh_status go(walk *w, sh_module *module) {
     SH_TRY(visit_module(w, module));
     const size_t length = w->path.length;
     for (uint32_t i = 0; i < module->children.n; i++) {
-        sh__text_put(&w->path, length ? ".%s" : "%s", module->children.at[i].name);
-        if (w->path.failed) return SH_ERROR_MEMORY;
+        SH_TRY(add_part(w, module->children.at[i].name));
         SH_TRY(go(w, module->children.at[i].object));
         sh__text_cut(&w->path, length);
     }

@@ -26,3 +26,9 @@ beside() {
 
 beside torch libtorch-dev ATen/ATen.h -ltorch -ltorch_cpu -lc10
 beside blas libopenblas-dev cblas.h -lopenblas
+
+if /usr/bin/python3 -c 'import torch.fx' 2>/dev/null; then
+    /usr/bin/python3 -B tests/bench/trace_fx.py "$build/bench/trace"
+else
+    echo "torch.fx is not installed (package python3-torch)"
+fi
