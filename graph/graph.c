@@ -46,7 +46,14 @@ void sh_graph_free(sh_graph *graph) {
 void sh__graph_set_root(sh_graph *graph, sh_graph_root root) {
     const sh_graph_root before = graph->modules;
     graph->modules = root;
-    if (before.release) before.release(before.object);
+    if (before.held) before.release(before.object);
+}
+
+void sh__graph_share_root(sh_graph *to, const sh_graph *from) {
+    sh_graph_root root = from->modules;
+    root.held = root.keep != NULL;
+    if (root.held) root.keep(root.object);
+    sh__graph_set_root(to, root);
 }
 
 const sh_graph_root *sh__graph_root(const sh_graph *graph) { return &graph->modules; }

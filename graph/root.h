@@ -16,11 +16,16 @@ typedef struct sh_graph_root {
     bool (*has_module)(void *object, const char *path);
     /* Does running it do more than give a value, so that it must stay though nobody uses that? Optional: no. */
     bool (*is_impure)(void *object, const char *path);
-    /* Runs when the graph lets the object go, at its own end too. Optional. */
+    /* Where the graph holds a reference: how to add one for a copy of the graph, and to end it. A graph that its own root
+     * owns has none (`held` is false), a copy of it has. Optional, both or neither. */
+    void (*keep)(void *object);
     void (*release)(void *object);
+    bool held;
 } sh_graph_root;
 
 void sh__graph_set_root(sh_graph *graph, sh_graph_root root);
 const sh_graph_root *sh__graph_root(const sh_graph *graph);
+/* `to` looks where `from` does. */
+void sh__graph_share_root(sh_graph *to, const sh_graph *from);
 
 #endif

@@ -126,6 +126,35 @@ Test(graph_module, another_graph_takes_the_place_of_the_first) {
     sh_module_release(traced);
 }
 
+/* Each is called, and nobody uses what it gives. */
+static sh_tensor *idle_forward(sh_module *self, sh_tensor *x) {
+    for (size_t i = 0; i < sh_module_children(self); i++) sh_forward(sh_module_child_at(self, i), x);
+    return sh_neg(x);
+}
+static const sh_module_type idle_type = {.name = "Idle", .forward = idle_forward};
+
+Test(graph_module, modules_that_write_or_draw_are_impure_as_long_as_they_do) {
+    sh_module *net = sh_module_new(&idle_type);
+    sh_module_give(net, "relu", sh_nn_relu());
+    sh_module_give(net, "inplace", sh_nn_relu(.inplace = true));
+    sh_module_give(net, "drop", sh_nn_dropout());
+    sh_module_give(net, "bn", sh_nn_batch_norm2d(2));
+    sh_module *traced = sh_symbolic_trace(net, SH_INPUTS(sh_zeros(SH_SIZES(1, 2, 2, 2))), NULL);
+    sh_graph *g = sh_graph_module_graph(traced);
+    cr_assert(g != NULL, "%s", sh_error() ? sh_error()->message : "");
+    cr_expect(not(sh_node_is_impure(sh_graph_find(g, "relu"))));
+    cr_expect(sh_node_is_impure(sh_graph_find(g, "inplace")));
+    cr_expect(sh_node_is_impure(sh_graph_find(g, "drop")));
+    cr_expect(sh_node_is_impure(sh_graph_find(g, "bn")));
+    cr_expect(eq(i64, sh_item_int(sh_module_buffer(net, "bn.num_batches_tracked")), 0),
+              "a trace counts no batch");
+    sh_module_eval(traced);
+    cr_expect(not(sh_node_is_impure(sh_graph_find(g, "drop"))));
+    cr_expect(not(sh_node_is_impure(sh_graph_find(g, "bn"))));
+    sh_module_release(traced);
+    sh_module_release(net);
+}
+
 static bool build_and_edit(void) {
     sh_module *net = new_net();
     sh_module *traced = sh_error() ? NULL : trace(net), *act = sh_nn_sigmoid();

@@ -48,6 +48,21 @@ static sh_tensor *find_tensor(void *object, const char *path) {
 
 static bool has_submodule(void *object, const char *path) { return sh_module_child(object, path) != NULL; }
 
+static sh_status note_impure(sh_module *module, void *user) {
+    bool *impure = user;
+    if (module->type->is_impure && module->type->is_impure(module)) *impure = true;
+    return SH_OK;
+}
+
+static bool is_impure(void *object, const char *path) {
+    sh_module *module = sh_module_child(object, path);
+    bool impure = false;
+    if (module && !module->children.n) return module->type->is_impure && module->type->is_impure(module);
+    if (module && sh_module_apply(module, note_impure, &impure) < 0) return true;
+    return impure;
+}
+
+static void keep_module(void *object) { sh_module_keep(object); }
 static void release_module(void *object) { sh_module_release(object); }
 
 static sh_graph_root root_of(sh_module *module, bool retained) {
@@ -56,7 +71,10 @@ static sh_graph_root root_of(sh_module *module, bool retained) {
                            .call = call_submodule,
                            .tensor = find_tensor,
                            .has_module = has_submodule,
-                           .release = retained ? release_module : NULL};
+                           .is_impure = is_impure,
+                           .keep = keep_module,
+                           .release = release_module,
+                           .held = retained};
 }
 
 void sh_graph_set_module(sh_graph *graph, sh_module *module) {

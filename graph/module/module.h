@@ -43,6 +43,9 @@ typedef struct sh_module_type {
     sh_value (*infer)(sh_module *self, sh_values inputs);
     /* Writes what repr shows between the brackets and returns its length, as snprintf. Optional. */
     size_t (*extra_repr)(const sh_module *self, char *text, size_t size);
+    /* Does forward do more than give a value: write to its input or to buffers, draw random numbers? Then its node stays
+     * though nobody uses the value. NULL: no. */
+    bool (*is_impure)(const sh_module *self);
     void (*finish)(sh_module *self); /* frees what the state holds; optional */
     size_t state_size;               /* bytes of state, zero at first */
     const char *const

@@ -46,6 +46,8 @@ sh_tensor *sh__nn_batch_norm2d_forward(sh_module *self, sh_tensor *x) {
                          .momentum = moves ? momentum_now(o, batches) : 0.0, .eps = o->eps);
 }
 
+bool sh__nn_batch_norm2d_is_impure(const sh_module *self) { return self->training && self->buffers.n; }
+
 size_t sh__nn_batch_norm2d_repr(const sh_module *self, char *text, size_t size) {
     const sh_nn_batch_norm2d_options *o = sh_module_state(self);
     return (size_t)snprintf(text, size, "%lld, eps=%s, momentum=%s, affine=%s, track_running_stats=%s",

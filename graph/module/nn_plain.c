@@ -17,6 +17,9 @@ static bool in_place(const sh_module *self) {
     return o->inplace;
 }
 
+bool sh__nn_relu_is_impure(const sh_module *self) { return in_place(self); }
+bool sh__nn_silu_is_impure(const sh_module *self) { return in_place(self); }
+
 sh_tensor *sh__nn_relu_forward(sh_module *self, sh_tensor *x) {
     return in_place(self) ? sh_relu_(x) : sh_relu(x);
 }
@@ -167,6 +170,11 @@ sh_tensor *sh__nn_dropout_forward(sh_module *self, sh_tensor *x) {
     const sh_nn_dropout_options *o = sh_module_state(self);
     return o->inplace ? sh_dropout_(x, .p = o->p, .training = self->training)
                       : sh_dropout(x, .p = o->p, .training = self->training);
+}
+
+bool sh__nn_dropout_is_impure(const sh_module *self) {
+    const sh_nn_dropout_options *o = sh_module_state(self);
+    return o->inplace || (self->training && o->p > 0);
 }
 
 size_t sh__nn_dropout_repr(const sh_module *self, char *text, size_t size) {

@@ -9,26 +9,19 @@
 
 static const char *const inputs[] = {"input", NULL};
 
-#define SH_NN(name_, type_, ...)                                  \
-    static const char *const name_##_ops[] = {__VA_ARGS__, NULL}; \
-    const sh_module_type sh__nn_##name_##_type = {                \
-        .name = #type_,                                           \
-        .forward = sh__nn_##name_##_forward,                      \
-        .extra_repr = sh__nn_##name_##_repr,                      \
-        .state_size = sizeof(sh_nn_##name_##_options),            \
-        .inputs = inputs,                                         \
-        .ops = name_##_ops,                                       \
-        .leaf = true,                                             \
-    };
-#define SH_NN_PLAIN(name_, type_, ...)                            \
-    static const char *const name_##_ops[] = {__VA_ARGS__, NULL}; \
-    const sh_module_type sh__nn_##name_##_type = {                \
-        .name = #type_,                                           \
-        .forward = sh__nn_##name_##_forward,                      \
-        .inputs = inputs,                                         \
-        .ops = name_##_ops,                                       \
-        .leaf = true,                                             \
-    };
+#define SH_NN_COMMON(name_, type_, ...)                                                  \
+    .name = #type_, .forward = sh__nn_##name_##_forward, .inputs = inputs, .leaf = true, \
+    .ops = (const char *const[]) {                                                       \
+        __VA_ARGS__, NULL                                                                \
+    }
+#define SH_NN_SHOWN(name_) .extra_repr = sh__nn_##name_##_repr, .state_size = sizeof(sh_nn_##name_##_options)
+#define SH_NN(name_, ...) \
+    const sh_module_type sh__nn_##name_##_type = {SH_NN_COMMON(name_, __VA_ARGS__), SH_NN_SHOWN(name_)};
+#define SH_NN_IMPURE(name_, ...)                                                                        \
+    const sh_module_type sh__nn_##name_##_type = {SH_NN_COMMON(name_, __VA_ARGS__), SH_NN_SHOWN(name_), \
+                                                  .is_impure = sh__nn_##name_##_is_impure};
+#define SH_NN_PLAIN(name_, ...) \
+    const sh_module_type sh__nn_##name_##_type = {SH_NN_COMMON(name_, __VA_ARGS__)};
 #include "graph/module/nn.def"
 #undef SH_NN
 
