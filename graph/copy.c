@@ -211,7 +211,7 @@ sh_graph *sh_graph_clone(const sh_graph *graph) {
     const bool done = copy && copy_attributes(copy, graph) >= 0 && copy_nodes(copy, graph, map) >= 0;
     sh_node_map_free(map);
     if (done) {
-        copy->modules = graph->modules;
+        sh__graph_share_root(copy, graph);
         return copy;
     }
     sh_graph_free(copy);

@@ -126,6 +126,19 @@ Test(graph_module, another_graph_takes_the_place_of_the_first) {
     sh_module_release(traced);
 }
 
+Test(graph_module, a_copy_of_the_graph_keeps_the_modules_that_it_shares) {
+    sh_module *net = new_net(), *traced = trace(net);
+    sh_tensor *x = sh_randn(SH_SIZES(3, 2)), *y = sh_forward(net, x);
+    sh_graph *copy = sh_graph_clone(sh_graph_module_graph(traced));
+    cr_assert(copy != NULL);
+    sh_module_release(traced);
+    sh_module_release(net);
+    cr_expect(sh_graph_lint(copy) == SH_OK);
+    sh_list *results = sh_graph_run(copy, SH_LIST(x));
+    cr_expect(results && sample_same(sh_list_at(results, 0), y));
+    sh_graph_free(copy);
+}
+
 /* Each is called, and nobody uses what it gives. */
 static sh_tensor *idle_forward(sh_module *self, sh_tensor *x) {
     for (size_t i = 0; i < sh_module_children(self); i++) sh_forward(sh_module_child_at(self, i), x);
