@@ -71,6 +71,7 @@ static sh_status record_whole(sh_mode *mode, sh_call *call) {
 /* A user function: neither mode sees what its body issues. */
 static sh_status record_function(sh_mode *mode, const void *called) {
     sh_capture *c = sh_mode_user(mode);
+    if (c->paused) return sh__function_run(called);
     sh_switch upper, lower;
     sh_switch_mode_off(&upper, c->mode);
     sh_switch_mode_off(&lower, c->lower);

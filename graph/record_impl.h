@@ -20,6 +20,7 @@ struct sh_capture {
     /* In the place of sh_next. SH_OK: it ran, record it; SH_PASS: it ran, and is not to be recorded. Optional. */
     sh_status (*run)(sh_call *call, void *run_user);
     void *run_user;
+    uint32_t paused; /* above 0: calls run, and are not recorded */
 };
 
 #endif

@@ -124,7 +124,7 @@ sh_status sh__trace_call(sh_call *call, void *tracer) {
     if (!call->scanned) SH_TRY(sh__call_scan(call));
     SH_TRY(call->device == SH_META ? sh_next(call) : run_on_stand_ins(call));
     mark(call);
-    if (t->quiet) return SH_PASS;
+    if (t->capture->paused) return SH_PASS;
     return part_results(t, call) < 0 ? sh_error()->code : SH_OK;
 }
 
@@ -150,7 +150,7 @@ sh_node *sh__trace_outside(sh_recorder *recorder, sh_tensor *tensor) {
 
 sh_status sh__trace_read(const sh_tensor *tensor, const char *what) {
     const sh_tracer *t = (const sh_tracer *)sh__tracing;
-    if (t && t->quiet)
+    if (t && t->capture->paused)
         return sh_fail(
             SH_ERROR_UNSUPPORTED,
             "%s: leaf %s reads data, and a graph is being traced: its type needs an infer function", what,

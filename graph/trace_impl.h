@@ -19,7 +19,6 @@ typedef struct sh_tracer {
     sh_paths modules, tensors;
     bool tensors_known;     /* `tensors` is filled at the first need */
     sh_identities concrete; /* tensors that were given as they are, and what was computed from them alone */
-    uint32_t quiet;         /* inside leaves: nothing is recorded */
     const char *leaf;       /* the path of the innermost one */
 } sh_tracer;
 

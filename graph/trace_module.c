@@ -64,11 +64,11 @@ static sh_value infer(sh_tracer *t, sh_module *module, const char *path, sh_valu
     const char *outer = t->leaf;
     sh_switch off;
     t->leaf = path;
-    t->quiet++;
+    t->capture->paused++;
     if (skip) sh_switch_off(&off, SH_OFF_ALL);
     const sh_value output = sh__module_infer(module, inputs);
     if (skip) sh_switch_end(&off);
-    t->quiet--;
+    t->capture->paused--;
     t->leaf = outer;
     return output;
 }
@@ -130,7 +130,7 @@ static sh_value trace_leaf(sh_tracer *t, sh_module *module, const char *path, sh
 
 bool sh__trace_module(sh_tracing *tracing, sh_module *module, sh_values inputs, sh_value *output) {
     sh_tracer *t = (sh_tracer *)tracing;
-    if (t->quiet) return false;
+    if (t->capture->paused) return false;
     const char *path = sh__path_of(&t->modules, module);
     if (!path) {
         sh_fail(SH_ERROR_VALUE, "a %s is called that is not in the module that is traced: add it there",

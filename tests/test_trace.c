@@ -337,6 +337,32 @@ Test(trace, a_leaf_that_reads_data_is_a_node_where_its_type_tells_the_shape) {
     sh_module_release(bad);
 }
 
+/* ---- user functions ---- */
+
+static sh_status halve(void *user, sh_arguments args, sh_value *result) {
+    (void)user;
+    *result = sh_value_tensor(sh_mul(sh_arguments_tensor(args, 0), 0.5));
+    return SH_OK;
+}
+static sh_tensor *halves(sh_module *self, sh_tensor *x) {
+    (void)self;
+    return sh_function_call("halve", x);
+}
+static const sh_module_type halves_type = {.name = "Halves", .forward = halves},
+                            halves_leaf_type = {.name = "HalvesLeaf", .forward = halves, .leaf = true};
+
+Test(trace, a_user_function_is_one_node_and_none_inside_a_leaf) {
+    sh_function_register("halve", halve, NULL);
+    sh_module *net = sh_nn_sequential(sh_module_new(&halves_leaf_type), sh_module_new(&halves_type));
+    cr_expect(reads(sh_trace(net, SH_INPUTS(number(1)), NULL),
+                    "    %input_1 : [num_users=1] = placeholder[target=input]\n"
+                    "    %_0 : [num_users=1] = call_module[target=0](args = (%input_1,), kwargs = {})\n"
+                    "    %halve : [num_users=1] = call_function[target=halve](args = (%_0,), kwargs = {})\n"
+                    "    return halve"));
+    sh_module_release(net);
+    sh_function_remove("halve");
+}
+
 /* ---- memory ---- */
 
 static bool trace_and_run(void) {
