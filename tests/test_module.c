@@ -66,6 +66,10 @@ Test(module, several_inputs_and_a_list_pass_as_values) {
     cr_assert(eq(u32, out.tag, SH_TAG_TENSORS));
     cr_expect(eq(u32, out.count, 2));
     cr_expect(out.as.tensors[0] == b && out.as.tensors[1] == a);
+    sh_module *same = sh_nn_sequential(sh_nn_identity());
+    const sh_value list = sh_module_call(same, SH_INPUTS(SH_LIST(a, b)));
+    cr_expect(list.tag == SH_TAG_TENSORS && list.count == 2 && list.as.tensors[1] == b);
+    sh_module_release(same);
     sh_module *both = sh_module_new(&twice_type);
     cr_expect(sh_forward(both, a) == NULL);
     cr_expect(failed_with(SH_ERROR_TYPE, "Twice gives no tensor: call it by sh_module_call"));

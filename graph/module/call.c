@@ -114,14 +114,21 @@ static sh_status run_hooked(sh_module *module, sh_values inputs, sh_value *outpu
 
 /* ---- calls ---- */
 
-static sh_value own_again(sh_value value, sh_scope *scope) {
-    sh_list *list = value.tag == SH_TAG_TENSORS ? sh__list_of(value) : NULL;
-    if (list) atomic_fetch_add_explicit(&list->refs, 1, memory_order_relaxed);
+/* A list becomes a new one: the array of what forward returned may be anybody's. */
+static sh_list *copy_list(sh_value value) {
+    sh_list *list = sh__list_new(value.count);
+    for (uint32_t i = 0; list && i < value.count; i++) list->at[i] = sh_keep(value.as.tensors[i]);
+    return list;
+}
+
+/* Ends the scope of a call; what it gave goes to the caller's. */
+static sh_value leave_with(sh_value value, sh_scope *scope) {
+    sh_list *list = value.tag == SH_TAG_TENSORS ? copy_list(value) : NULL;
     if (value.tag == SH_TAG_TENSOR) sh_keep(value.as.tensor);
     sh_scope_end(scope);
-    if (value.tag == SH_TAG_TENSOR && !sh__own(value.as.tensor)) return sh_none();
-    if (list && !sh__own_list(list)) return sh_none();
-    return value;
+    if (value.tag == SH_TAG_TENSOR) return sh__own(value.as.tensor) ? value : sh_none();
+    if (value.tag != SH_TAG_TENSORS) return value;
+    return list && sh__own_list(list) ? sh_value_tensors(sh_list_view(list)) : sh_none();
 }
 
 typedef sh_status (*runner)(sh_module *module, sh_values inputs, sh_value *output);
@@ -131,7 +138,7 @@ static sh_value run_scoped(sh_module *module, runner run, sh_values inputs) {
     if (module->name && sh_name_push(module->name) < 0) return output;
     sh_scope scope = sh_scope_begin(__FILE__, __LINE__);
     const sh_status status = run(module, inputs, &output);
-    output = own_again(status < 0 ? sh_none() : output, &scope);
+    output = leave_with(status < 0 ? sh_none() : output, &scope);
     if (module->name) sh_name_pop();
     return output;
 }
