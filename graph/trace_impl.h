@@ -31,6 +31,7 @@ sh_tensor *sh__trace_stand_in(const sh_tensor *t);
 sh_node *sh__trace_outside(sh_recorder *recorder, sh_tensor *t);
 
 /* trace_module.c */
-bool sh__trace_module(sh_tracing *tracing, sh_module *module, sh_values inputs, sh_value *output);
+bool sh__trace_module(sh_tracing *tracing, sh_module *module, sh_values inputs, const void *site,
+                      sh_value *output);
 
 #endif

@@ -115,7 +115,8 @@ static sh_node *add_node(sh_tracer *t, const char *path, sh_values inputs) {
     return node;
 }
 
-static sh_value trace_leaf(sh_tracer *t, sh_module *module, const char *path, sh_values inputs) {
+static sh_value trace_leaf(sh_tracer *t, sh_module *module, const char *path, sh_values inputs,
+                           const void *site) {
     sh_value output = infer(t, module, path, inputs);
     if (sh__error_pending()) return sh_none();
     if (output.tag != SH_TAG_TENSOR && output.tag != SH_TAG_TENSORS) {
@@ -125,10 +126,11 @@ static sh_value trace_leaf(sh_tracer *t, sh_module *module, const char *path, sh
     }
     if (part_value(&output) < 0) return sh_none();
     sh_node *node = add_node(t, path, inputs);
-    return sh__recorder_finish(t->recorder, node, NULL, &output, 1) < 0 ? sh_none() : output;
+    return sh__recorder_finish(t->recorder, node, site, &output, 1) < 0 ? sh_none() : output;
 }
 
-bool sh__trace_module(sh_tracing *tracing, sh_module *module, sh_values inputs, sh_value *output) {
+bool sh__trace_module(sh_tracing *tracing, sh_module *module, sh_values inputs, const void *site,
+                      sh_value *output) {
     sh_tracer *t = (sh_tracer *)tracing;
     if (t->capture->paused) return false;
     const char *path = sh__path_of(&t->modules, module);
@@ -138,6 +140,6 @@ bool sh__trace_module(sh_tracing *tracing, sh_module *module, sh_values inputs, 
         return true;
     }
     if (!is_leaf(t, module, path)) return false;
-    *output = trace_leaf(t, module, path, inputs);
+    *output = trace_leaf(t, module, path, inputs, site);
     return true;
 }

@@ -43,6 +43,7 @@ Test(trace, ops_are_functions_built_ins_are_modules_parameters_are_attributes) {
     cr_assert(g != NULL);
     const sh_spec *spec = sh_node_spec(sh_graph_find(g, "linear"));
     cr_expect(spec && spec->ndim == 2 && spec->sizes[1] == 4 && spec->dtype == SH_F32);
+    cr_expect(sh_node_site(sh_graph_find(g, "linear")) != NULL, "where forward calls it");
     cr_expect(
         reads(g, "    %x : [num_users=1] = placeholder[target=x]\n"
                  "    %shift : [num_users=1] = get_attr[target=shift]\n"
@@ -201,6 +202,18 @@ Test(trace, the_rewriting_of_modes_is_in_the_graph_also_inside_leaves_that_they_
            "    %layer1_0 : [num_users=1] = call_module[target=layer1.0](args = (%gelu,), kwargs = {})\n"
            "    return layer1_0"));
     sh_mode_release(mode);
+    sh_module_release(net);
+}
+
+Test(trace, a_mode_that_does_not_say_what_it_is_is_taken_for_one_that_rewrites) {
+    sh_module *net = nested();
+    sh_tensor *x = sh_rand(SH_SIZES(2, 3));
+    sh_graph *g;
+    SH_WITH_MODE(relu_to_gelu) g = sh_trace(net, SH_INPUTS(x), NULL);
+    cr_assert(g != NULL);
+    cr_expect(sh_graph_find(g, "gelu") && sh_graph_find(g, "linear") && sh_graph_find(g, "tanh"));
+    cr_expect(eq(int, sh_node_opcode(sh_graph_find(g, "linear")), SH_CALL_FUNCTION));
+    sh_graph_free(g);
     sh_module_release(net);
 }
 

@@ -151,15 +151,19 @@ sh_value sh__module_infer(sh_module *module, sh_values inputs) {
     return run_scoped(module, run_infer, inputs);
 }
 
-sh_value sh_module_call(sh_module *module, sh_values inputs) {
+sh_value sh__module_call_at(sh_module *module, sh_values inputs, const void *site) {
     sh_value output = sh_none();
     if (sh__error_pending()) return output;
     if (!module) {
         sh_fail(SH_ERROR_NULL, "a module is called, and it is NULL");
         return output;
     }
-    if (sh__tracing && sh__tracing->module_called(sh__tracing, module, inputs, &output)) return output;
+    if (sh__tracing && sh__tracing->module_called(sh__tracing, module, inputs, site, &output)) return output;
     return run_scoped(module, module->nhooks ? run_hooked : run_forward, inputs);
+}
+
+sh_value sh_module_call(sh_module *module, sh_values inputs) {
+    return sh__module_call_at(module, inputs, __builtin_return_address(0));
 }
 
 sh_tensor *sh_forward(sh_module *module, sh_tensor *x) {
@@ -168,7 +172,9 @@ sh_tensor *sh_forward(sh_module *module, sh_tensor *x) {
         sh_fail(SH_ERROR_NULL, "%s: the input is NULL", module ? module->type->name : "sh_forward");
         return NULL;
     }
-    const sh_value input = sh_value_tensor(x), output = sh_module_call(module, (sh_values){&input, 1});
+    const void *const site = __builtin_return_address(0);
+    const sh_value input = sh_value_tensor(x),
+                   output = sh__module_call_at(module, (sh_values){&input, 1}, site);
     if (output.tag != SH_TAG_TENSOR && !sh__error_pending())
         sh_fail(SH_ERROR_TYPE, "%s gives no tensor: call it by sh_module_call", module->type->name);
     return sh_value_as_tensor(output);

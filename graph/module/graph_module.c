@@ -7,6 +7,7 @@
 
 #include "graph/interpreter.h"
 #include "graph/module/module_impl.h"
+#include "graph/module/tracing.h"
 #include "graph/root.h"
 
 typedef struct graph_state {
@@ -38,7 +39,7 @@ static sh_status call_submodule(void *object, const char *path, sh_arguments arg
     size_t n = 0;
     if (!module) return sh_fail(SH_ERROR_VALUE, "the graph's module has no submodule %s", path);
     SH_TRY(place_inputs(module, args, inputs, &n));
-    *result = sh_module_call(module, (sh_values){inputs, n});
+    *result = sh__module_call_at(module, (sh_values){inputs, n}, NULL);
     return sh__error_pending() ? sh_error()->code : SH_OK;
 }
 

@@ -1,5 +1,6 @@
 /* nn_container.c - the modules that are made of others, and the one that does nothing: any values in, any out. */
 #include "graph/module/nn_types.h"
+#include "graph/module/tracing.h"
 
 static const char *const inputs[] = {"input", NULL};
 static const char *const no_ops[] = {NULL};
@@ -24,7 +25,7 @@ static sh_value sequential_forward(sh_module *self, sh_values given) {
     const uint32_t mark = sh__thread.nitems;
     sh_value value = identity_forward(self, given);
     for (uint32_t i = 0; i < self->children.n && !sh__error_pending(); i++) {
-        value = sh_module_call(self->children.at[i].object, i ? (sh_values){&value, 1} : given);
+        value = sh__module_call_at(self->children.at[i].object, i ? (sh_values){&value, 1} : given, NULL);
         sh__scope_release(mark, &value, 1);
     }
     return value;
