@@ -38,6 +38,7 @@
 #include "graph/module/nn.h"
 #include "graph/node.h"
 #include "graph/onnx/onnx.h"
+#include "graph/pass/pass.h"
 #include "graph/record.h"
 #include "graph/rewrite/rewrite.h"
 #include "graph/trace.h"

@@ -66,6 +66,16 @@ static void take(form *to, const sh_param *param, const sh_arg *arg, sh_argument
         to->args[to->nargs++] = *arg;
 }
 
+/* An edit that changes nothing would make whoever watches for edits do its work again. */
+static bool is_written_so(const sh_node *node, const form *to) {
+    bool same = node->args.n == to->nargs && node->kwargs.n == to->nkwargs;
+    for (size_t i = 0; same && i < to->nargs; i++) same = sh_arg_equal(node->args.at[i], to->args[i]);
+    for (size_t i = 0; same && i < to->nkwargs; i++)
+        same = strcmp(node->kwargs.at[i].name, to->kwargs[i].name) == 0 &&
+               sh_arg_equal(node->kwargs.at[i].value, to->kwargs[i].value);
+    return same;
+}
+
 sh_status sh_node_normalize_arguments(sh_node *node, sh_argument_form how) {
     sh_binding b;
     sh_variant variant;
@@ -76,5 +86,6 @@ sh_status sh_node_normalize_arguments(sh_node *node, sh_argument_form how) {
     for (uint32_t i = 0; i < b.schema->nparams; i++)
         if (b.args[i]) take(&to, &b.schema->params[i], b.args[i], how);
     if (b.out) to.kwargs[to.nkwargs++] = (sh_kwarg){"out", *b.out};
+    if (is_written_so(node, &to)) return SH_OK;
     return sh_node_set_args(node, (sh_args){to.args, to.nargs}, (sh_kwargs){to.kwargs, to.nkwargs});
 }

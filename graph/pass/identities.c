@@ -1,0 +1,119 @@
+/* identities.c - nodes that give back their input go, and the input stands for them.
+ *
+ * The value of such an op is memory of its own, that of its input is somebody's: nothing may write to either while the
+ * one stands for the other. */
+#include <math.h>
+#include <string.h>
+
+#include "dispatch/chain.h"
+#include "graph/bind.h"
+#include "graph/module/module.h"
+#include "graph/pass/memory.h"
+#include "graph/pass/pass.h"
+
+static bool is_number(const sh_arg *arg, double value) {
+    if (!arg) return false;
+    return (arg->tag == SH_ARG_INT && (double)arg->as.i == value) ||
+           (arg->tag == SH_ARG_FLOAT && arg->as.f == value);
+}
+
+static bool same_spec(const sh_node *a, const sh_node *b) {
+    const sh_spec *x = sh_node_spec(a), *y = sh_node_spec(b);
+    return x && y && x->dtype == y->dtype && x->ndim == y->ndim &&
+           memcmp(x->sizes, y->sizes, (size_t)x->ndim * sizeof *x->sizes) == 0;
+}
+
+/* The neutral second operand of each op, and whether it is as good as the first. */
+static const struct {
+    const char *op;
+    double neutral;
+    bool either;
+} arithmetic[] = {
+    {"add", 0, true}, {"sub", 0, false}, {"mul", 1, true}, {"div", 1, false}, {"pow", 1, false}};
+
+static sh_node *node_of(const sh_arg *arg) { return arg && arg->tag == SH_ARG_NODE ? arg->as.node : NULL; }
+
+/* alpha, rounding_mode and what else there is stand at their defaults. */
+static bool rest_is_default(const sh_binding *b) {
+    for (uint32_t i = 2; i < b->schema->nparams; i++)
+        if (b->args[i] && !sh__arg_is_default(&b->schema->params[i], b->args[i])) return false;
+    return true;
+}
+
+static sh_node *through_arithmetic(const sh_node *node, const sh_binding *b) {
+    for (size_t k = 0; k < sizeof arithmetic / sizeof *arithmetic; k++) {
+        if (strcmp(node->target, arithmetic[k].op) != 0 || !rest_is_default(b)) continue;
+        sh_node *input = is_number(b->args[1], arithmetic[k].neutral) ? node_of(b->args[0]) : NULL;
+        if (!input && arithmetic[k].either && is_number(b->args[0], arithmetic[k].neutral))
+            input = node_of(b->args[1]);
+        return input && same_spec(input, node) ? input : NULL;
+    }
+    return NULL;
+}
+
+static sh_node *through_dropout(const sh_binding *b) {
+    const int p = sh_schema_find(b->schema, "p"), training = sh_schema_find(b->schema, "training");
+    const sh_arg *on = b->args[training];
+    const bool off = on && on->tag == SH_ARG_FLAG && !on->as.i;
+    return off || is_number(b->args[p], 0) ? node_of(b->args[0]) : NULL;
+}
+
+static sh_node *through_op(const sh_node *node) {
+    sh_binding b;
+    sh_variant variant;
+    if (!sh__op_named(node->target, &variant) || variant != SH_FUNCTIONAL) return NULL;
+    if (sh__bind(node, &b) < 0 || b.out) {
+        sh_clear_error();
+        return NULL;
+    }
+    return strcmp(node->target, "dropout") == 0 ? through_dropout(&b) : through_arithmetic(node, &b);
+}
+
+static sh_node *through_module(const sh_node *node) {
+    const sh_module *root = sh__graph_root(node->graph)->object;
+    const sh_module *module = root ? sh_module_child(root, node->target) : NULL;
+    if (!module) {
+        sh_clear_error();
+        return NULL;
+    }
+    const char *type = sh_module_type_of(module)->name;
+    const bool passes =
+        strcmp(type, "Identity") == 0 || (strcmp(type, "Dropout") == 0 && !sh_module_is_training(module));
+    return passes && node->args.n == 1 ? node_of(&node->args.at[0]) : NULL;
+}
+
+/* The input that the node gives back, or NULL. */
+static sh_node *passed_through(const sh_node *node) {
+    if (node->opcode == SH_CALL_FUNCTION) return through_op(node);
+    return node->opcode == SH_CALL_MODULE ? through_module(node) : NULL;
+}
+
+static bool is_returned(const sh_node *node) {
+    for (const sh_use *use = node->first_user; use; use = use->next)
+        if (use->user->opcode == SH_OUTPUT) return true;
+    return false;
+}
+
+static sh_status remove_one(const sh_memory_map *memory, sh_node *node, size_t *changes) {
+    sh_node *input = passed_through(node);
+    if (!input || is_returned(node) || sh__is_written(memory, node) || sh__is_written(memory, input))
+        return SH_OK;
+    SH_TRY(sh_node_replace_all_uses_with(node, input));
+    sh__node_discard(node);
+    ++*changes;
+    return SH_OK;
+}
+
+sh_status sh_pass_remove_identities(sh_graph *graph, size_t *changes) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (!graph) return sh_fail(SH_ERROR_NULL, "sh_pass_remove_identities: the graph is NULL");
+    sh_memory_map memory;
+    SH_TRY(sh__memory_map(&memory, graph));
+    sh_status status = SH_OK;
+    for (sh_node *node = sh_graph_first(graph), *next; node && status >= 0; node = next) {
+        next = sh_node_next(node);
+        status = remove_one(&memory, node, changes);
+    }
+    sh__memory_free(&memory);
+    return status;
+}

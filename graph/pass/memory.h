@@ -1,0 +1,27 @@
+/* memory.h - whose memory each value of a graph is in, and when that is written to. */
+#ifndef SH_GRAPH_PASS_MEMORY_H
+#define SH_GRAPH_PASS_MEMORY_H
+
+#include "graph/graph_impl.h"
+
+/* By the ids of nodes. A value's origin is the node that its memory began with: itself, or what it is a view of. */
+typedef struct sh_memory_map {
+    uint32_t *origin;
+    uint32_t *writes;  /* by origin: how many nodes write to it */
+    uint32_t *written; /* by origin: how many have, up to the node at hand (sh__memory_pass) */
+} sh_memory_map;
+
+sh_status sh__memory_map(sh_memory_map *map, const sh_graph *graph);
+void sh__memory_free(sh_memory_map *map);
+/* The walk goes past this node. */
+void sh__memory_pass(sh_memory_map *map, const sh_node *node);
+/* Is its memory ever written to? */
+static inline bool sh__is_written(const sh_memory_map *map, const sh_node *node) {
+    return map->writes[map->origin[node->id]] != 0;
+}
+/* Up to the node at hand, how often its memory has been. */
+static inline uint32_t sh__times_written(const sh_memory_map *map, const sh_node *node) {
+    return map->written[map->origin[node->id]];
+}
+
+#endif
