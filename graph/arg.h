@@ -100,6 +100,7 @@ static inline sh_arg sh_arg_tuple(sh_args list) {
     return a;
 }
 static inline sh_arg sh__arg_itself(sh_arg a) { return a; }
+static inline bool sh_arg_is_list(sh_arg a) { return a.tag == SH_ARG_LIST || a.tag == SH_ARG_TUPLE; }
 /* Same meaning: lists entry by entry, strings by content, nodes by identity. */
 SH_API bool sh_arg_equal(sh_arg a, sh_arg b);
 

@@ -32,15 +32,13 @@ bool sh_arg_equal(sh_arg a, sh_arg b) {
 
 /* ---- copying ---- */
 
-static bool is_list(sh_arg arg) { return arg.tag == SH_ARG_LIST || arg.tag == SH_ARG_TUPLE; }
-
 /* Adds how many entries all lists under `arg` have. */
 static sh_status measure(sh_arg arg, int depth, size_t *entries) {
     if (arg.tag > SH_ARG_TUPLE)
         return sh_fail(SH_ERROR_VALUE, "an argument of a node has the unknown tag %u", arg.tag);
     if (arg.tag == SH_ARG_STRING && !arg.as.string)
         return sh_fail(SH_ERROR_NULL, "an argument of a node is a NULL string");
-    if (!is_list(arg)) return SH_OK;
+    if (!sh_arg_is_list(arg)) return SH_OK;
     if (depth == MAX_DEPTH)
         return sh_fail(SH_ERROR_VALUE, "lists in an argument of a node nest deeper than %d", MAX_DEPTH);
     *entries += arg.count;
@@ -59,7 +57,7 @@ static sh_status write_arg(writer *w, sh_arg *to, sh_arg from) {
         to->as.string = sh__graph_string(w->graph, from.as.string);
         return to->as.string ? SH_OK : SH_ERROR_MEMORY;
     }
-    if (!is_list(from)) return SH_OK;
+    if (!sh_arg_is_list(from)) return SH_OK;
     sh_arg *list = w->free;
     w->free += from.count;
     to->as.list = list;
@@ -103,7 +101,7 @@ sh_status sh__args_copy(sh_graph *graph, sh_args args, sh_kwargs kwargs, sh_arg_
 
 static sh_status visit_arg(sh_arg *arg, sh_arg_visit visit, void *user) {
     if (arg->tag == SH_ARG_NODE) return visit(arg, user);
-    for (uint32_t i = 0; is_list(*arg) && i < arg->count; i++)
+    for (uint32_t i = 0; sh_arg_is_list(*arg) && i < arg->count; i++)
         SH_TRY(visit_arg((sh_arg *)(uintptr_t)&arg->as.list[i], visit, user));
     return SH_OK;
 }

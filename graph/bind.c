@@ -22,8 +22,6 @@ static sh_status find_op(const sh_node *node, sh_binding *b) {
 
 /* ---- kinds ---- */
 
-static bool is_list(const sh_arg *arg) { return arg->tag == SH_ARG_LIST || arg->tag == SH_ARG_TUPLE; }
-
 /* What each type takes, as bits of sh_arg_tag; a node may give anything. */
 static uint32_t kinds_taken(const sh_param *param) {
     enum {
@@ -61,7 +59,7 @@ static const char *kind_name(const sh_arg *arg) {
 
 static sh_status check_kind(const sh_binding *b, const sh_param *param, const sh_arg *arg) {
     const sh_arg *wrong = kinds_taken(param) >> arg->tag & 1 ? NULL : arg;
-    for (uint32_t i = 0; !wrong && is_list(arg) && i < arg->count; i++)
+    for (uint32_t i = 0; !wrong && sh_arg_is_list(*arg) && i < arg->count; i++)
         if (!entry_fits(param, &arg->as.list[i])) wrong = &arg->as.list[i];
     if (!wrong) return SH_OK;
     char type[32];
@@ -117,6 +115,15 @@ sh_status sh__bind(const sh_node *node, sh_binding *binding) {
     }
     for (size_t i = 0; i < kwargs.n; i++) SH_TRY(place_keyword(binding, &kwargs.at[i]));
     return check_missing(binding);
+}
+
+bool sh__binds(const sh_node *node, sh_binding *binding) {
+    sh_variant variant;
+    const bool is_op =
+        sh_node_opcode(node) == SH_CALL_FUNCTION && sh__op_named(sh_node_target(node), &variant);
+    if (is_op && sh__bind(node, binding) >= 0) return true;
+    sh_clear_error();
+    return false;
 }
 
 const sh_arg *sh__bound_target(const sh_binding *binding) {

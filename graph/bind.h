@@ -14,6 +14,8 @@ typedef struct sh_binding {
 
 /* An error that says what does not fit: no such op, an argument too many, missing, twice, unknown, of another kind. */
 sh_status sh__bind(const sh_node *node, sh_binding *binding);
+/* The same as a question: is this a call of an op whose arguments fit? */
+bool sh__binds(const sh_node *node, sh_binding *binding);
 /* The tensor argument that a call writes to: `out`, or the first of an in-place form. NULL if there is none. */
 const sh_arg *sh__bound_target(const sh_binding *binding);
 /* A literal that says what the parameter's default says anyway. */

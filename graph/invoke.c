@@ -23,8 +23,6 @@ sh_value sh__literal_value(sh_arg arg) {
     }
 }
 
-static bool is_list(sh_arg arg) { return arg.tag == SH_ARG_LIST || arg.tag == SH_ARG_TUPLE; }
-
 static sh_status value_of(const invocation *in, sh_arg arg, sh_value *value);
 
 /* Integers, or tensors with None between them. */
@@ -50,14 +48,14 @@ static sh_status list_value(const invocation *in, sh_arg list, sh_value *value) 
 
 static sh_status value_of(const invocation *in, sh_arg arg, sh_value *value) {
     if (arg.tag == SH_ARG_NODE) return in->resolve(in->user, arg.as.node, value);
-    if (is_list(arg)) return list_value(in, arg, value);
+    if (sh_arg_is_list(arg)) return list_value(in, arg, value);
     *value = sh__literal_value(arg);
     return SH_OK;
 }
 
 static size_t list_entries(sh_arg arg) {
-    size_t n = is_list(arg) ? arg.count : 0;
-    for (uint32_t i = 0; is_list(arg) && i < arg.count; i++) n += list_entries(arg.as.list[i]);
+    size_t n = sh_arg_is_list(arg) ? arg.count : 0;
+    for (uint32_t i = 0; sh_arg_is_list(arg) && i < arg.count; i++) n += list_entries(arg.as.list[i]);
     return n;
 }
 

@@ -16,8 +16,6 @@ typedef struct room {
     size_t loads, words; /* words: entries of all lists */
 } room;
 
-static bool is_list(const sh_arg *arg) { return arg->tag == SH_ARG_LIST || arg->tag == SH_ARG_TUPLE; }
-
 static bool has_node(const sh_arg *list) {
     for (uint32_t i = 0; i < list->count; i++)
         if (list->as.list[i].tag == SH_ARG_NODE) return true;
@@ -31,9 +29,9 @@ static room measure(const sh_binding *b) {
         if (!arg) continue;
         need.loads += arg->tag == SH_ARG_NODE;
         need.words += b->schema->params[i].type == SH_TYPE_INTS && arg->tag == SH_ARG_INT;
-        for (uint32_t k = 0; is_list(arg) && k < arg->count; k++)
+        for (uint32_t k = 0; sh_arg_is_list(*arg) && k < arg->count; k++)
             need.loads += arg->as.list[k].tag == SH_ARG_NODE;
-        if (is_list(arg)) need.words += arg->count + 1; /* an empty list has an address too */
+        if (sh_arg_is_list(*arg)) need.words += arg->count + 1; /* an empty list has an address too */
     }
     return need;
 }
@@ -79,7 +77,7 @@ static void write_arg(writer *w, const sh_binding *b, uint32_t i) {
         w->step->args[i] = param->value;
     else if (arg->tag == SH_ARG_NODE)
         load(w, arg, i, -1);
-    else if (is_list(arg))
+    else if (sh_arg_is_list(*arg))
         write_list(w, param, arg, i);
     else
         write_literal(w, param, arg, i);

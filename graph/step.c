@@ -189,9 +189,9 @@ sh_status sh_interpreter_output(sh_interpreter *in, sh_node *node, sh_arguments 
 /* Counts the tensors under `arg` in `n`, and keeps them in `list` if that is there. */
 static sh_status flatten(const sh_interpreter *in, sh_arg arg, sh_list *list, uint32_t *n) {
     sh_value v = sh_none();
-    for (uint32_t i = 0; (arg.tag == SH_ARG_LIST || arg.tag == SH_ARG_TUPLE) && i < arg.count; i++)
+    for (uint32_t i = 0; sh_arg_is_list(arg) && i < arg.count; i++)
         SH_TRY(flatten(in, arg.as.list[i], list, n));
-    if (arg.tag == SH_ARG_LIST || arg.tag == SH_ARG_TUPLE || arg.tag == SH_ARG_NONE) return SH_OK;
+    if (sh_arg_is_list(arg) || arg.tag == SH_ARG_NONE) return SH_OK;
     if (arg.tag == SH_ARG_NODE) SH_TRY(resolve((void *)(uintptr_t)in, arg.as.node, &v));
     sh_tensor *const *at = v.tag == SH_TAG_TENSORS ? v.as.tensors : &v.as.tensor;
     const uint32_t more = v.tag == SH_TAG_TENSORS ? v.count : v.tag == SH_TAG_TENSOR;

@@ -182,7 +182,8 @@ Test(identities, modules_that_pass_their_input_on_go) {
         for (int training = 1; training >= 0; training--) {
             sh_module_train(net, training);
             sh_graph *g = sh_trace(net, (sh_values){&input, 1}, NULL);
-            const size_t goes = training ? 0 : 2; /* a module that draws may do anything to what it is given */
+            const size_t goes =
+                training ? 0 : 2; /* a module that draws may do anything to what it is given */
             cr_expect(eq(sz, changed(g, sh_pass_remove_identities), goes));
             sh_graph_free(g);
         }

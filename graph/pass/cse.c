@@ -47,14 +47,6 @@ static uint64_t hash_arg(uint64_t hash, const sh_arg *arg) {
     }
 }
 
-static bool binds(const sh_node *node, sh_binding *b) {
-    sh_variant variant;
-    const bool is_op = node->opcode == SH_CALL_FUNCTION && sh__op_named(node->target, &variant);
-    if (is_op && sh__bind(node, b) >= 0) return true;
-    sh_clear_error();
-    return false;
-}
-
 /* NULL where the default stands, left out or spelled. */
 static const sh_arg *argument(const sh_binding *b, uint32_t i) {
     const sh_arg *arg = b->args[i];
@@ -64,7 +56,7 @@ static const sh_arg *argument(const sh_binding *b, uint32_t i) {
 static uint64_t hash_node(const sh_node *node) {
     uint64_t hash = hash_string(mix(0, node->opcode), node->target);
     sh_binding b;
-    if (binds(node, &b)) {
+    if (sh__binds(node, &b)) {
         for (uint32_t i = 0; i < b.schema->nparams; i++)
             if (argument(&b, i)) hash = hash_arg(mix(hash, i), argument(&b, i));
         return hash;
@@ -99,7 +91,7 @@ static bool same_as_written(const sh_node *a, const sh_node *b) {
 static bool same_call(const sh_node *a, const sh_node *b) {
     sh_binding x, y;
     if (a->opcode != b->opcode || strcmp(a->target, b->target) != 0) return false;
-    if (!binds(a, &x) || !binds(b, &y)) return same_as_written(a, b);
+    if (!sh__binds(a, &x) || !sh__binds(b, &y)) return same_as_written(a, b);
     for (uint32_t i = 0; i < x.schema->nparams; i++)
         if (!same_arg(argument(&x, i), argument(&y, i))) return false;
     return true;

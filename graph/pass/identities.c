@@ -60,12 +60,7 @@ static sh_node *through_dropout(const sh_binding *b) {
 
 static sh_node *through_op(const sh_node *node) {
     sh_binding b;
-    sh_variant variant;
-    if (!sh__op_named(node->target, &variant) || variant != SH_FUNCTIONAL) return NULL;
-    if (sh__bind(node, &b) < 0 || b.out) {
-        sh_clear_error();
-        return NULL;
-    }
+    if (!sh__binds(node, &b) || b.variant != SH_FUNCTIONAL) return NULL;
     return strcmp(node->target, "dropout") == 0 ? through_dropout(&b) : through_arithmetic(node, &b);
 }
 

@@ -69,23 +69,21 @@ static bool bind_node(sh_match *m, const sh_node *p, sh_arg arg) {
 
 /* ---- arguments ---- */
 
-static bool is_list(const sh_arg *a) { return a->tag == SH_ARG_LIST || a->tag == SH_ARG_TUPLE; }
-
 static bool is_number(const sh_arg *a) { return a->tag == SH_ARG_INT || a->tag == SH_ARG_FLOAT; }
 
 static double number(const sh_arg *a) { return a->tag == SH_ARG_INT ? (double)a->as.i : a->as.f; }
 
 static bool has_node(const sh_arg *a) {
     bool found = a->tag == SH_ARG_NODE;
-    for (uint32_t i = 0; is_list(a) && !found && i < a->count; i++) found = has_node(&a->as.list[i]);
+    for (uint32_t i = 0; sh_arg_is_list(*a) && !found && i < a->count; i++) found = has_node(&a->as.list[i]);
     return found;
 }
 
 static bool match_arg(sh_match *m, const sh_arg *p, const sh_arg *g) {
     if (p->tag == SH_ARG_NODE) return bind_node(m, p->as.node, *g);
     if (m->options->ignore_literals && !has_node(p)) return !has_node(g);
-    if (is_list(p)) {
-        if (!is_list(g) || p->count != g->count) return false;
+    if (sh_arg_is_list(*p)) {
+        if (!sh_arg_is_list(*g) || p->count != g->count) return false;
         for (uint32_t i = 0; i < p->count; i++)
             if (!match_arg(m, &p->as.list[i], &g->as.list[i])) return false;
         return true;
@@ -123,16 +121,9 @@ static bool match_as_written(sh_match *m, const sh_node *p, const sh_node *g) {
     return true;
 }
 
-static bool binds(const sh_node *node, sh_binding *b) {
-    if (node->opcode == SH_CALL_FUNCTION && sh__op_named(node->target, &b->variant) && sh__bind(node, b) >= 0)
-        return true;
-    sh_clear_error();
-    return false;
-}
-
 static bool match_args(sh_match *m, const sh_node *p, const sh_node *g, bool swapped) {
     sh_binding a, b;
-    if (binds(p, &a) && binds(g, &b)) return match_binding(m, &a, &b, swapped);
+    if (sh__binds(p, &a) && sh__binds(g, &b)) return match_binding(m, &a, &b, swapped);
     return match_as_written(m, p, g);
 }
 
@@ -143,7 +134,7 @@ static bool is_commutative(const sh_node *p) {
                                         "eq",          "ne",          "logical_and", "logical_or",
                                         "logical_xor", "bitwise_and", "bitwise_or",  "bitwise_xor"};
     sh_binding b;
-    if (p->opcode != SH_CALL_FUNCTION || !binds(p, &b)) return false;
+    if (!sh__binds(p, &b)) return false;
     for (uint32_t i = 2; i < b.schema->nparams; i++) /* alpha belongs to the second operand */
         if (b.args[i] && !sh__arg_is_default(&b.schema->params[i], b.args[i])) return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -218,13 +209,14 @@ static size_t flatten(const sh_arg *arg, const sh_node **nodes) {
         return 1;
     }
     size_t n = 0;
-    for (uint32_t i = 0; is_list(arg) && i < arg->count; i++) n += flatten(&arg->as.list[i], nodes + n);
+    for (uint32_t i = 0; sh_arg_is_list(*arg) && i < arg->count; i++)
+        n += flatten(&arg->as.list[i], nodes + n);
     return n;
 }
 
 static size_t count_nodes(const sh_arg *arg) {
     size_t n = arg->tag == SH_ARG_NODE;
-    for (uint32_t i = 0; is_list(arg) && i < arg->count; i++) n += count_nodes(&arg->as.list[i]);
+    for (uint32_t i = 0; sh_arg_is_list(*arg) && i < arg->count; i++) n += count_nodes(&arg->as.list[i]);
     return n;
 }
 

@@ -78,7 +78,7 @@ typedef struct results {
 
 /* The i-th result takes over the uses of the i-th anchor. */
 static sh_status take_result(const sh_arg *arg, results *r) {
-    for (uint32_t i = 0; (arg->tag == SH_ARG_LIST || arg->tag == SH_ARG_TUPLE) && i < arg->count; i++)
+    for (uint32_t i = 0; sh_arg_is_list(*arg) && i < arg->count; i++)
         SH_TRY(take_result(&arg->as.list[i], r));
     if (arg->tag != SH_ARG_NODE) return SH_OK;
     const uint32_t i = r->n++;
