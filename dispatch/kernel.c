@@ -5,6 +5,7 @@
  * dtype, overlap, an op that makes its own results) the result is computed aside and copied. */
 #include <string.h>
 
+#include "dispatch/known.h"
 #include "dispatch/walk.h"
 
 /* ---- device ---- */
@@ -224,6 +225,7 @@ sh_status sh__run_slot(sh_call *call, const sh_slot *slot) {
         if (status >= 0) target_written(call);
     }
     if (SH_UNLIKELY(status < 0)) {
+        if (call->target) sh__forget(call->target);
         sh__error_at(call->op->name, "kernel", slot->backend);
         return sh__error_ensure(status);
     }

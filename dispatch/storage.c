@@ -86,6 +86,8 @@ sh_storage *sh__storage_alloc(size_t size) {
     sh__count(&thread->live_bytes, (int64_t)size);
     atomic_store_explicit(&storage->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&storage->version, 0, memory_order_relaxed);
+    atomic_store_explicit(&storage->fact, 0, memory_order_relaxed);
+    atomic_store_explicit(&storage->exposed, false, memory_order_relaxed);
     storage->device = SH_HOST;
     storage->size = size;
     return storage;

@@ -176,7 +176,10 @@ sh_dtype sh_tensor_dtype(const sh_tensor *t) { return (sh_dtype)t->dtype; }
 sh_device sh_tensor_device(const sh_tensor *t) { return (sh_device)t->device; }
 bool sh_tensor_is_contiguous(const sh_tensor *t) { return (t->flags & SH_TENSOR_CONTIGUOUS) != 0; }
 bool sh_tensor_is_wrapped_number(const sh_tensor *t) { return (t->flags & SH_TENSOR_WRAPPED) != 0; }
-void *sh_tensor_data(const sh_tensor *t) { return t->data; }
+void *sh_tensor_data(const sh_tensor *t) {
+    sh__expose(t);
+    return t->data;
+}
 bool sh_tensor_same_storage(const sh_tensor *a, const sh_tensor *b) {
     return a->storage && a->storage == b->storage;
 }

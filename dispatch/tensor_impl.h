@@ -23,9 +23,11 @@ struct sh_storage {
     atomic_int refs;
     uint8_t kind; /* a size class of the free lists, or one of SH_STORAGE_... */
     uint8_t device;
+    atomic_bool exposed; /* who holds a pointer to the data can write there unseen: see known.h */
     atomic_uint_fast64_t version;
-    size_t size;     /* bytes at `data` that views may reach */
-    size_t capacity; /* of the block, for large ones */
+    atomic_uint_fast64_t fact; /* see known.c; this and `exposed` mean nothing where embedded or foreign */
+    size_t size;               /* bytes at `data` that views may reach */
+    size_t capacity;           /* of the block, for large ones */
     char *data;
     union {
         sh_storage *next;               /* on a free list */
@@ -76,6 +78,13 @@ static inline void sh__storage_release(sh_storage *storage) {
     if (atomic_load_explicit(&storage->refs, memory_order_acquire) == 1 ||
         atomic_fetch_sub_explicit(&storage->refs, 1, memory_order_acq_rel) == 1)
         sh__storage_free(storage);
+}
+
+/* Before a pointer to t's data leaves the library. */
+static inline void sh__expose(const sh_tensor *t) {
+    sh_storage *storage = t->storage;
+    if (storage && !atomic_load_explicit(&storage->exposed, memory_order_relaxed))
+        atomic_store_explicit(&storage->exposed, true, memory_order_relaxed);
 }
 
 /* A tensor record with one reference, nothing else set but flags = 0. */

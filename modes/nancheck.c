@@ -1,7 +1,8 @@
 /* nancheck.c - the nancheck mode: the first NaN (and by option Inf), where it was born, and from what.
  *
- * After every call the floating results are scanned. A bad value with good inputs was born here; with a bad input it
- * arrived, and only the first arrival is told, since everything after it merely passes it on. */
+ * After every call the floating results are scanned, but for those that carry only what was scanned before and can't have
+ * changed since (carry.h). A bad value with good inputs was born here; with a bad input it arrived, and only the first
+ * arrival is told, since everything after it merely passes it on. */
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include "dispatch/memory_impl.h"
 #include "dispatch/site.h"
 #include "dispatch/tensor_impl.h"
+#include "modes/carry.h"
 #include "modes/finding.h"
 #include "modes/reason.h"
 #include "modes/scan.h"
@@ -201,11 +203,21 @@ static bool is_view_of_argument(const sh_call *call, const sh_tensor *result) {
     return result && self && result->storage == self->storage;
 }
 
-static sh_status check_result(checker *c, const sh_call *call, sh_value v) {
+/* How many are bad; none, without a look, in what is known to be good or carries only what is. */
+static int64_t count_bad(const checker *c, const sh_tensor *t, sh_carried carried, int64_t *first) {
+    const sh_known wanted = c->inf ? SH_KNOWN_FINITE : SH_KNOWN_NO_NAN;
+    if (!t || sh__known(t) >= wanted) return 0;
+    const bool carries = carried.what >= wanted && carried.dtype == (sh_dtype)t->dtype;
+    const int64_t bad = carries ? 0 : sh_scan_bad(t, c->inf, first);
+    if (!bad) sh__know(t, carries ? carried.what : wanted);
+    return bad;
+}
+
+static sh_status check_result(checker *c, const sh_call *call, sh_value v, sh_carried carried) {
     int64_t first = 0;
     for (uint32_t k = 0; k < (v.tag == SH_TAG_TENSORS ? v.count : 1); k++) {
         const sh_tensor *t = v.tag == SH_TAG_TENSORS ? v.as.tensors[k] : sh_value_as_tensor(v);
-        const int64_t bad = is_view_of_argument(call, t) ? 0 : sh_scan_bad(t, c->inf, &first);
+        const int64_t bad = is_view_of_argument(call, t) ? 0 : count_bad(c, t, carried, &first);
         if (bad) return found(c, call, t, first, bad);
     }
     return SH_PASS;
@@ -220,9 +232,10 @@ static bool says_nothing(const sh_call *call) {
 static sh_status on_call(sh_mode *mode, sh_call *call) {
     checker *c = sh_mode_user(mode);
     if (!sh_selection_match(&c->where, call) || says_nothing(call)) return SH_PASS;
+    const sh_carried carried = sh_carry(call);
     SH_TRY(sh_next(call));
     for (uint32_t i = 0; i < sh_call_nresults(call); i++)
-        SH_TRY(check_result(c, call, sh_call_result(call, i)));
+        SH_TRY(check_result(c, call, sh_call_result(call, i), carried));
     return SH_PASS;
 }
 

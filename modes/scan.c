@@ -80,7 +80,7 @@ int64_t sh_scan_bad(const sh_tensor *t, bool inf, int64_t *first) {
 bool sh_scan_range(const sh_tensor *t, double *low, double *high) {
     *low = INFINITY;
     *high = -INFINITY;
-    if (!sh_tensor_data(t)) return false;
+    if (!t->data) return false;
     SH_EACH_ELEMENT(t, index) {
         const double v = sh_load_f64((sh_dtype)t->dtype, sh_element(t, index, t->ndim));
         if (!isfinite(v)) continue;

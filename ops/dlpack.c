@@ -46,6 +46,7 @@ static handed_out *hand_out(sh_tensor *t, DLTensor *dl) {
     handed_out *h = sh__calloc(1, sizeof *h);
     if (!h) return NULL;
     h->t = sh_keep(t);
+    sh__expose(t);
     *dl = (DLTensor){
         .data = t->data, .device = {CPU, 0}, .ndim = t->ndim, .shape = h->shape, .strides = h->strides};
     for (int i = 0; i < t->ndim; i++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dispatch/chain.h"
+#include "dispatch/known.h"
 #include "ops/ops.h"
 
 extern sh_op sh__ops[SH_OP_BUILTIN_COUNT] SH_HIDDEN;

@@ -213,7 +213,7 @@ static void fast_inplace(FILE *out, const op *o) {
     fprintf(
         out,
         ") >= 0) return sh__fast_written(self);\n            }\n"
-        "            if (sh__error_pending()) {\n                sh__error_at(\"%s_\", \"kernel\", slot->backend);\n"
+        "            if (sh__error_pending()) {\n                sh__forget(self);\n                sh__error_at(\"%s_\", \"kernel\", slot->backend);\n"
         "                return NULL;\n            }\n        }\n",
         o->schema->name);
 }
