@@ -277,7 +277,7 @@ static bool load_all(void) {
 Test(io, each_failed_allocation_is_an_error_and_leaves_nothing) {
     sh_dict *d = sh_dict_new();
     for (int i = 0; i < 20; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "t%d", i);
         cr_assert(eq(int, sh_dict_set(d, name, counting(SH_F32, SH_SIZES(40))), SH_OK));
     }
