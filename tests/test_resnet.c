@@ -17,7 +17,8 @@ typedef struct golden {
 static bool read_golden(golden *g) {
     FILE *file = fopen("tests/golden/resnet18.txt", "r");
     bool read = file && fgets(g->names, sizeof g->names, file);
-    for (int i = 0; read && i < IMAGES * CLASSES; i++) read = fscanf(file, "%lf", &g->logits[0][i]) == 1;
+    for (int i = 0; read && i < IMAGES * CLASSES; i++)
+        read = fscanf(file, "%lf", &g->logits[i / CLASSES][i % CLASSES]) == 1;
     if (file) fclose(file);
     g->names[strcspn(g->names, "\n")] = 0;
     return read;
