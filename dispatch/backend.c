@@ -95,6 +95,7 @@ sh_backend_guard sh_backend_enter(const char *name) {
     sh_backend_guard guard = {0, 0, 0};
     const int found = find_or_fail(name);
     if (found < 0) return guard;
+    sh__recover_here(thread);
     guard.device = (int8_t)backends[found].device;
     guard.outer = (int8_t)thread->state.backend[guard.device];
     guard.open = 1;
@@ -109,6 +110,7 @@ void sh_backend_leave(sh_backend_guard *guard) {
     sh_thread *thread = &sh__thread;
     if (!guard->open) return;
     guard->open = 0;
+    sh__recover_here(thread);
     sh__state_changes(thread);
     thread->state.backend[guard->device] = (uint8_t)guard->outer;
     thread->state.balance--;

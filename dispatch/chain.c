@@ -61,6 +61,7 @@ static sh_status verdict(const sh_call *call, const sh_entry *entry, sh_status s
 sh_status sh__after_callback(sh_call *call, const sh_entry *entry, sh_status status, uint32_t nitems) {
     sh_thread *thread = &sh__thread;
     sh_frame *frame = call->frame;
+    sh__recover_here(thread);
     status = verdict(call, entry, status);
     if ((thread->gate & SH_GATE_CHANGED) && thread->state.balance != frame->balance) {
         const sh_status found = unbalanced(call, entry);
@@ -193,22 +194,9 @@ sh_status sh__chain_off(sh_call *call) {
 
 /* The chain goes on below a callback that has pushed: on the chain's own stack, then back to the callback's. */
 static sh_status walk_moved(sh_call *call, uint32_t position, sh_entry *entry) {
-    sh_thread *thread = &sh__thread;
-    sh_frame *frame = call->frame;
-    sh_entry *seen[SH_POS_COUNT];
-    const uint32_t live = thread->live;
-    const uint64_t floor = frame->floor;
-    memcpy(seen, thread->top, sizeof seen);
-    memcpy(thread->top, frame->top, sizeof seen);
-    thread->live = frame->live;
-    thread->gate &= ~(uint32_t)SH_GATE_MOVED;
-    frame->changed &= ~(uint32_t)SH_FRAME_MOVED;
+    if (!sh__seen_keep(&sh__thread, call->frame)) return SH_ERROR_MEMORY;
     const sh_status status = sh__walk(call, position, entry);
-    memcpy(thread->top, seen, sizeof seen);
-    thread->live = live;
-    thread->gate |= SH_GATE_MOVED;
-    frame->changed |= SH_FRAME_MOVED;
-    frame->floor = floor;
+    sh__seen_back(&sh__thread, call->frame);
     return status;
 }
 
@@ -274,8 +262,18 @@ static sh_status next_any(sh_call *call) {
     sh_thread *thread = &sh__thread;
     sh_entry *entry = call->at, *start_entry = thread->state.start_entry;
     const uint32_t mark = call->frame->mark, start = thread->state.start;
-    if (!entry) return sh_fail(SH_ERROR_MODE, "sh_next: no mode's callback is running this call");
+/* Calls end in the order in which they began: an outer one can't go on from inside an inner one. */
+static sh_status may_go_on(const sh_call *call, const sh_thread *thread) {
     if (thread->gate & SH_GATE_ERROR) return sh_error()->code;
+    if (!call->at) return sh_fail(SH_ERROR_MODE, "sh_next: no mode's callback is running this call");
+    const sh_call *inner = thread->depth ? thread->cold->frames[thread->depth - 1].call : NULL;
+    if (inner == call) return SH_OK;
+    return sh_fail(SH_ERROR_MODE, "sh_next: %s is not the innermost call of this thread, which is %s",
+                   call->op->name, inner ? inner->op->name : "none");
+}
+
+    sh__recover_here(thread);
+    SH_TRY(may_go_on(call, thread));
     sh_undo undo;
     if (sh__stack_is_short(thread, &undo)) return sh__stack_short(call, thread, entry);
     begin_undo(call, &undo);

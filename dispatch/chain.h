@@ -175,6 +175,12 @@ void sh__state_sync(sh_thread *thread);
 void sh__stack_move(sh_thread *thread);
 /* What callbacks pushed is dropped; the stack is again what the frame's chain runs on. */
 void sh__stack_back(sh_thread *thread, sh_frame *frame);
+/* While the chain runs on below a callback that pushed: the thread's stack is the chain's, the callback's waits in the
+ * frame, where it is found if that callback is left by longjmp. False and an error when memory is out. */
+bool sh__seen_keep(sh_thread *thread, sh_frame *frame);
+void sh__seen_back(sh_thread *thread, sh_frame *frame);
+/* Drops what still waits when the chain is over. */
+void sh__seen_drop(sh_frame *frame);
 /* Puts the thread back to what it was when the frame's chain began. */
 void sh__frame_restore(sh_thread *thread, sh_frame *frame);
 void sh__gate_update(sh_thread *thread);

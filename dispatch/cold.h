@@ -20,6 +20,7 @@ typedef struct sh_frame {
     uint32_t start;
     sh_call *call;        /* on the C stack: the chain is dead once the stack pointer is above it */
     struct sh_held *held; /* what edits brought, until the chain ends */
+    struct sh_seen *seen; /* the stacks of callbacks that pushed and called sh_next, innermost first */
     uint32_t skip;
     uint32_t mark;    /* results from here on are the running callback's or kernel's own */
     uint32_t gate;    /* of an inner chain: what the outer callback had changed */
@@ -33,7 +34,8 @@ enum {
     SH_FRAME_KEPT = 1, /* something changes the rest of the thread's state, which is in `state` */
     SH_FRAME_MOVED =
         2, /* a callback pushed: `top` is what the chain runs on, the thread's is the callback's */
-    SH_FRAME_HOLDS = 4 /* `held` is not NULL */
+    SH_FRAME_HOLDS = 4, /* `held` is not NULL */
+    SH_FRAME_SEES = 8   /* `seen` may be something else than NULL */
 };
 
 /* One named scope; the path of all is kept joined. */
@@ -74,6 +76,9 @@ struct sh_thread_cold {
 sh_thread_cold *sh__cold(void);
 /* The thread's stack goes back to what frames say when a longjmp left chains behind (M7). */
 void sh__recover(sh_thread *thread, uintptr_t stack_address);
+/* The same as seen from the function that it stands in: for all that looks at or changes the thread's state. */
+#define sh__recover_here(thread) \
+    (SH_UNLIKELY((thread)->depth) ? sh__recover((thread), (uintptr_t)__builtin_frame_address(0)) : (void)0)
 
 /* Runs `visit` over all attached threads under the registry lock. */
 void sh__threads_visit(void (*visit)(sh_thread_cold *cold, void *user), void *user);

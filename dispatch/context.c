@@ -23,7 +23,8 @@ static sh_status may_share(const sh_entry *top) {
 }
 
 sh_context *sh_context_capture(void) {
-    const sh_thread *thread = &sh__thread;
+    sh_thread *thread = &sh__thread;
+    sh__recover_here(thread);
     for (int p = 0; p < SH_POS_COUNT; p += 2)
         if (may_share(thread->top[p]) < 0) return NULL;
     sh_context *context = sh__calloc(1, sizeof *context);
@@ -66,6 +67,7 @@ sh_status sh_context_enter(const sh_context *context, sh_context_guard *guard) {
     guard->saved = NULL;
     if (!context) return sh_fail(SH_ERROR_NULL, "sh_context_enter: context is NULL");
     if (!sh__cold()) return SH_ERROR_MEMORY;
+    sh__recover_here(thread);
     if (thread->depth) return sh_fail(SH_ERROR_MODE, "sh_context_enter: a call is in flight on this thread");
     saved_thread *saved = sh__calloc(1, sizeof *saved);
     if (!saved) return SH_ERROR_MEMORY;
@@ -89,7 +91,14 @@ void sh_context_leave(sh_context_guard *guard) {
     saved_thread *saved = guard->saved;
     sh_thread *thread = &sh__thread;
     if (!saved) return;
+    sh__recover_here(thread);
+    if (thread->depth) {
+        sh_fail(SH_ERROR_MODE, "sh_context_leave: a call is in flight on this thread");
+        return;
+    }
     guard->saved = NULL;
+    /* The switches that were opened inside end with it: the outermost of them points to `saved`. */
+    while (thread->state.switches_open != &saved->entered) sh_switch_end(thread->state.switches_open);
     for (int p = 0; p < SH_POS_COUNT; p += 2) sh__entry_release(thread->top[p]);
     exchange(thread, &saved->had);
     thread->state.floor = saved->floor;

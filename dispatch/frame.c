@@ -18,6 +18,45 @@ void sh__stack_back(sh_thread *thread, sh_frame *frame) {
     frame->changed &= ~(uint32_t)SH_FRAME_MOVED;
 }
 
+typedef struct sh_seen {
+    struct sh_seen *outer;
+    uint64_t floor;
+    uint32_t live;
+    sh_entry *top[SH_POS_COUNT];
+} sh_seen;
+
+bool sh__seen_keep(sh_thread *thread, sh_frame *frame) {
+    sh_seen *seen = sh__alloc(sizeof *seen);
+    if (!seen) return false;
+    *seen = (sh_seen){.outer = frame->seen, .floor = frame->floor, .live = thread->live};
+    memcpy(seen->top, thread->top, sizeof seen->top);
+    memcpy(thread->top, frame->top, sizeof seen->top);
+    frame->seen = seen;
+    frame->changed = (frame->changed & ~(uint32_t)SH_FRAME_MOVED) | SH_FRAME_SEES;
+    thread->live = frame->live;
+    thread->gate &= ~(uint32_t)SH_GATE_MOVED;
+    return true;
+}
+
+void sh__seen_back(sh_thread *thread, sh_frame *frame) {
+    sh_seen *seen = frame->seen;
+    memcpy(thread->top, seen->top, sizeof seen->top);
+    thread->live = seen->live;
+    thread->gate |= SH_GATE_MOVED;
+    frame->changed |= SH_FRAME_MOVED;
+    frame->floor = seen->floor;
+    frame->seen = seen->outer;
+    sh__free(seen);
+}
+
+void sh__seen_drop(sh_frame *frame) {
+    for (sh_seen *seen; (seen = frame->seen);) {
+        frame->seen = seen->outer;
+        for (int p = 0; p < SH_POS_COUNT; p += 2) sh__entry_release(seen->top[p]);
+        sh__free(seen);
+    }
+}
+
 void sh__stack_move(sh_thread *thread) {
     sh__state_changes(thread);
     sh__state_sync(thread);
@@ -81,6 +120,7 @@ void sh__recover(sh_thread *thread, uintptr_t stack_address) {
     while (thread->depth && is_dead(&frames[thread->depth - 1], stack_address)) {
         sh_frame *frame = &frames[--thread->depth];
         sh__held_drop(frame);
+        sh__seen_drop(frame);
         sh__frame_restore(thread, frame);
         frame->changed = 0;
         sh__gate_outer(thread, frame);

@@ -14,6 +14,7 @@ static size_t list_entries(const sh_entry *top, bool global, sh_mode_info *infos
 
 /* The global modes are in sight only while a chain is in flight: outside one they are pinned for a look. */
 static bool pin(sh_thread *thread) {
+    sh__recover_here(thread);
     if (thread->depth) return false;
     sh__globals_pin(thread);
     return true;

@@ -3,11 +3,15 @@
 
 #include "dispatch/chain.h"
 
-const char *sh_scope_path(void) { return sh__thread.cold ? sh__thread.cold->path : ""; }
+const char *sh_scope_path(void) {
+    sh__recover_here(&sh__thread);
+    return sh__thread.cold ? sh__thread.cold->path : "";
+}
 
 sh_status sh_name_push(const char *name) {
     sh_thread_cold *cold = sh__cold();
     if (!cold) return SH_ERROR_MEMORY;
+    sh__recover_here(&sh__thread);
     if (!name) return sh_fail(SH_ERROR_NULL, "sh_name_push: name is NULL");
     const uint32_t length = sh__thread.state.names ? cold->names[sh__thread.state.names - 1].length : 0;
     const size_t n = strlen(name), more = n + (length != 0);
@@ -28,6 +32,7 @@ void sh__names_truncate(sh_thread_cold *cold, uint32_t names) {
 
 void sh_name_pop(void) {
     sh_thread *thread = &sh__thread;
+    sh__recover_here(thread);
     if (!thread->state.names) return;
     sh__state_changes(thread);
     if (thread->depth && thread->state.names <= thread->cold->frames[thread->depth - 1].state.names) {

@@ -52,6 +52,7 @@ static inline void enter(sh_call *call, sh_thread *thread) {
 static void clean(sh_thread *thread, sh_frame *frame) {
     frame->call->at = NULL;
     sh__held_end(frame->call);
+    sh__seen_drop(frame);
     sh__stack_back(thread, frame);
     frame->changed = 0;
 }

@@ -159,6 +159,7 @@ sh_scope sh_scope_begin(const char *file, int line) {
     sh_thread_cold *cold = thread->cold;
     if (!cold) return scope;
     scope.outer_file = cold->scope_file;
+    sh__recover_here(thread);
     scope.outer_line = cold->scope_line;
     cold->scope_file = file;
     cold->scope_line = (uint32_t)line;
@@ -176,6 +177,7 @@ void sh_scope_end(sh_scope *scope) {
     scope->open = 0;
     thread->state.balance--;
     if (scope->mark > thread->nitems) return;
+    sh__recover_here(thread);
     const uint32_t escaped = thread->state.scope_mark == scope->mark ? thread->state.scope_escaped : 0;
     release_all(scope->mark + escaped);
     thread->state.scope_mark = scope->outer_mark;
@@ -187,7 +189,8 @@ void sh_scope_end(sh_scope *scope) {
 }
 
 void sh_scope_clear(void) {
-    const sh_thread *thread = &sh__thread;
+    sh_thread *thread = &sh__thread;
+    sh__recover_here(thread);
     const uint32_t mark = thread->state.scope_mark + thread->state.scope_escaped, own = own_mark(thread);
     sh__scope_release(mark > own ? mark : own, NULL, 0);
 }
@@ -211,6 +214,7 @@ sh_tensor *sh_escape(sh_tensor *t) {
         thread->items[first] = (uintptr_t)t;
         thread->state.scope_escaped++;
         return t;
+    sh__recover_here(thread);
     }
     return t;
 }

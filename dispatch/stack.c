@@ -90,7 +90,7 @@ sh_status sh_push_mode(sh_mode *mode) {
     sh_thread *thread = &sh__thread;
     if (!mode) return sh_fail(SH_ERROR_NULL, "sh_push_mode: mode is NULL");
     if (!sh__cold()) return SH_ERROR_MEMORY;
-    if (thread->depth) sh__recover(thread, (uintptr_t)__builtin_frame_address(0));
+    sh__recover_here(thread);
     if (mode->pushed && mode->pushed(mode, false) < 0) return sh__error_ensure(SH_ERROR_MODE);
     if (thread->depth) sh__stack_move(thread);
     const uint32_t position = position_of(mode);
@@ -137,7 +137,7 @@ static void drop(sh_thread *thread, sh_entry *entry) {
 
 sh_status sh_pop_mode(sh_mode *mode) {
     sh_thread *thread = &sh__thread;
-    if (thread->depth) sh__recover(thread, (uintptr_t)__builtin_frame_address(0));
+    sh__recover_here(thread);
     sh_entry *last = last_pushed(thread);
     if (!mode) return sh_fail(SH_ERROR_NULL, "sh_pop_mode: mode is NULL");
     if (!last)
@@ -162,7 +162,7 @@ void sh__stacks_drop(sh_thread *thread) {
 size_t sh_mode_depth(void) {
     sh_thread *thread = &sh__thread;
     size_t n = 0;
-    if (thread->depth) sh__recover(thread, (uintptr_t)__builtin_frame_address(0));
+    sh__recover_here(thread);
     for (uint32_t p = 0; p < SH_POS_COUNT; p += 2)
         for (const sh_entry *e = sh__seen_from_here(thread, p); e; e = e->below) n++;
     return n;
