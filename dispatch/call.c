@@ -295,6 +295,18 @@ static sh_status own_list_value(sh_value *value) {
     return SH_OK;
 }
 
+/* What is in the record before the first result of an answer is of an earlier callback, or nothing. */
+static void put_result(sh_call *call, uint32_t i, sh_value value) {
+    if (!call->has_result && !call->in_kernel && !call->answered)
+        memset(call->results, 0, sizeof call->results);
+    call->results[i] = value;
+    if (call->in_kernel) return;
+    bool complete = true;
+    for (uint32_t k = 0; k < call->nresults; k++) complete &= call->results[k].tag != SH_TAG_NONE;
+    call->has_result = complete;
+    call->answered = !complete;
+}
+
 sh_status sh_call_set_result(sh_call *call, uint32_t i, sh_value value) {
     if (!call->in_kernel) SH_TRY(may_edit(call, "sh_call_set_result"));
     if (sh_value_is_number(value)) value = sh_value_tensor(sh_tensor_from_number(value));
@@ -310,11 +322,7 @@ sh_status sh_call_set_result(sh_call *call, uint32_t i, sh_value value) {
         else if (!sh__own(sh_keep(value.as.tensor)))
             return SH_ERROR_MEMORY;
     }
-    if (!call->has_result && !call->in_kernel && i == 0) memset(call->results, 0, sizeof call->results);
-    call->results[i] = value;
-    if (!call->in_kernel) call->has_result = 1;
-    for (uint32_t k = 0; k < call->nresults; k++)
-        if (call->results[k].tag == SH_TAG_NONE) call->has_result = 0;
+    put_result(call, i, value);
     return SH_OK;
 }
 

@@ -63,6 +63,7 @@ sh_status sh__after_callback(sh_call *call, const sh_entry *entry, sh_status sta
     sh_frame *frame = call->frame;
     sh__recover_here(thread);
     status = verdict(call, entry, status);
+    call->answered = 0;
     if ((thread->gate & SH_GATE_CHANGED) && thread->state.balance != frame->balance) {
         const sh_status found = unbalanced(call, entry);
         status = status < 0 ? status : found;
@@ -95,6 +96,7 @@ static void count_call(sh_mode *mode) {
 
 /* SH_PASS: go on below. SH_OK: answered. Otherwise an error. */
 static inline sh_status invoke(sh_call *call, sh_thread *thread, sh_entry *entry) {
+    thread->state.start = entry->position; /* the callback before may have pushed, which moves the start */
     thread->state.start_entry = entry->below;
     call->at = entry;
     thread->skip = call->frame->skip | entry->skips;
@@ -237,11 +239,13 @@ static inline void begin_undo(sh_call *call, sh_undo *undo) {
     undo->kept = false;
     undo->outer = call->undo;
     call->undo = undo;
-    call->has_result = 0;
+    call->has_result = call->answered = 0;
 }
 
-static inline void end_undo(sh_call *call, const sh_undo *undo) {
+/* After a failure there is no result, whoever below had one. */
+static inline void end_undo(sh_call *call, const sh_undo *undo, sh_status status) {
     if (SH_UNLIKELY(undo->kept)) undo_edits(call, undo);
+    if (SH_UNLIKELY(status < 0)) call->has_result = 0;
     call->undo = undo->outer;
 }
 
@@ -258,10 +262,6 @@ sh_status sh__stack_short(const sh_call *call, const sh_thread *thread, const sh
                    at ? " below mode " : "", at ? at->mode->name : "");
 }
 
-static sh_status next_any(sh_call *call) {
-    sh_thread *thread = &sh__thread;
-    sh_entry *entry = call->at, *start_entry = thread->state.start_entry;
-    const uint32_t mark = call->frame->mark, start = thread->state.start;
 /* Calls end in the order in which they began: an outer one can't go on from inside an inner one. */
 static sh_status may_go_on(const sh_call *call, const sh_thread *thread) {
     if (thread->gate & SH_GATE_ERROR) return sh_error()->code;
@@ -272,13 +272,17 @@ static sh_status may_go_on(const sh_call *call, const sh_thread *thread) {
                    call->op->name, inner ? inner->op->name : "none");
 }
 
+static sh_status next_any(sh_call *call) {
+    sh_thread *thread = &sh__thread;
     sh__recover_here(thread);
     SH_TRY(may_go_on(call, thread));
+    sh_entry *entry = call->at, *start_entry = thread->state.start_entry;
+    const uint32_t mark = call->frame->mark, start = thread->state.start;
     sh_undo undo;
     if (sh__stack_is_short(thread, &undo)) return sh__stack_short(call, thread, entry);
     begin_undo(call, &undo);
     const sh_status status = walk_below(call, entry);
-    end_undo(call, &undo);
+    end_undo(call, &undo, status);
     call->at = entry;
     call->frame->mark = mark;
     thread->skip = call->frame->skip | entry->skips;
@@ -302,7 +306,7 @@ sh_status sh_next(sh_call *call) {
     uint32_t position = entry->position;
     sh_status status = sh__go_on(call, thread, &position, entry->below);
     if (status == SH_PASS) status = sh__run_last(call, position, true);
-    end_undo(call, &undo);
+    end_undo(call, &undo, status);
     call->at = entry;
     frame->mark = mark;
     return status;

@@ -236,9 +236,11 @@ sh_status sh__run_slot(sh_call *call, const sh_slot *slot) {
 /* A kernel that may call ops runs with every mode hidden. */
 static sh_status run_hidden(sh_call *call, const sh_slot *slot) {
     sh_thread *thread = &sh__thread;
-    const uint32_t mark = thread->nitems;
+    const uint32_t mark = thread->nitems, outer_mark = call->frame->mark,
+                   simple = thread->gate & SH_GATE_SIMPLE;
     const sh_state state = thread->state;
     call->frame->mark = mark;
+    thread->gate &= ~(uint32_t)SH_GATE_SIMPLE; /* a callback may run this: what is below it is hidden too */
     thread->state.start = SH_POS_COUNT;
     thread->state.start_entry = NULL;
     thread->state.switches |= SH_OFF_OVERRIDES;
@@ -247,6 +249,8 @@ static sh_status run_hidden(sh_call *call, const sh_slot *slot) {
         status = sh_fail(SH_ERROR_MODE, "kernel %s of %s left a mode, scope or switch open", slot->registrant,
                          call->op->name);
     thread->state = state;
+    thread->gate |= simple;
+    call->frame->mark = outer_mark;
     sh__scope_release(mark, call->results, status >= 0 ? call->nresults : 0);
     return status;
 }

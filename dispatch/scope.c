@@ -149,8 +149,17 @@ static uint32_t own_mark(const sh_thread *thread) {
     return thread->depth ? thread->cold->frames[thread->depth - 1].mark : 0;
 }
 
+/* Releases what stands from `mark` on, but not the results of the call in flight: a scope around sh_next or around an
+ * answer hands them to the enclosing one. */
+static void release_from(const sh_thread *thread, uint32_t mark) {
+    const sh_call *call = thread->depth ? thread->cold->frames[thread->depth - 1].call : NULL;
+    const bool holds = call && (call->has_result || call->answered || call->in_kernel);
+    sh__scope_release(mark, holds ? call->results : NULL, holds ? call->nresults : 0);
+}
+
 sh_scope sh_scope_begin(const char *file, int line) {
     sh_thread *thread = &sh__thread;
+    sh__recover_here(thread);
     sh_scope scope = {thread->nitems, 1, thread->state.scope_mark, thread->state.scope_escaped, 0, NULL};
     sh__state_changes(thread);
     thread->state.scope_mark = thread->nitems;
@@ -159,7 +168,6 @@ sh_scope sh_scope_begin(const char *file, int line) {
     sh_thread_cold *cold = thread->cold;
     if (!cold) return scope;
     scope.outer_file = cold->scope_file;
-    sh__recover_here(thread);
     scope.outer_line = cold->scope_line;
     cold->scope_file = file;
     cold->scope_line = (uint32_t)line;
@@ -169,6 +177,7 @@ sh_scope sh_scope_begin(const char *file, int line) {
 void sh_scope_end(sh_scope *scope) {
     if (!scope->open) return;
     sh_thread *thread = &sh__thread;
+    sh__recover_here(thread);
     sh__state_changes(thread);
     if (scope->mark < own_mark(thread)) {
         sh_fail(SH_ERROR_MODE, "sh_scope_end: a callback can't end a scope that was opened outside it");
@@ -177,9 +186,8 @@ void sh_scope_end(sh_scope *scope) {
     scope->open = 0;
     thread->state.balance--;
     if (scope->mark > thread->nitems) return;
-    sh__recover_here(thread);
     const uint32_t escaped = thread->state.scope_mark == scope->mark ? thread->state.scope_escaped : 0;
-    release_all(scope->mark + escaped);
+    release_from(thread, scope->mark + escaped);
     thread->state.scope_mark = scope->outer_mark;
     thread->state.scope_escaped = scope->outer_escaped;
     sh_thread_cold *cold = thread->cold;
@@ -192,7 +200,7 @@ void sh_scope_clear(void) {
     sh_thread *thread = &sh__thread;
     sh__recover_here(thread);
     const uint32_t mark = thread->state.scope_mark + thread->state.scope_escaped, own = own_mark(thread);
-    sh__scope_release(mark > own ? mark : own, NULL, 0);
+    release_from(thread, mark > own ? mark : own);
 }
 
 void sh_scope_set_limit(size_t results) {
@@ -206,6 +214,7 @@ size_t sh_scope_held(void) { return sh__thread.nitems; }
 
 sh_tensor *sh_escape(sh_tensor *t) {
     sh_thread *thread = &sh__thread;
+    sh__recover_here(thread);
     const uint32_t first = thread->state.scope_mark + thread->state.scope_escaped;
     if (!t || thread->state.scope_mark < own_mark(thread)) return t;
     for (uint32_t i = thread->nitems; i-- > first;) {
@@ -214,7 +223,6 @@ sh_tensor *sh_escape(sh_tensor *t) {
         thread->items[first] = (uintptr_t)t;
         thread->state.scope_escaped++;
         return t;
-    sh__recover_here(thread);
     }
     return t;
 }

@@ -74,11 +74,11 @@ static inline bool sh__is_plain(const sh_call *call) {
  * result, arguments looked at, none an override. */
 typedef union sh_call_head {
     struct {
-        uint8_t nargs, nresults, variant, has_result, in_kernel, scanned, special, unused;
+        uint8_t nargs, nresults, variant, has_result, in_kernel, scanned, special, answered;
     } as;
     uint64_t word;
 } sh_call_head;
-_Static_assert(offsetof(sh_call, unused) - offsetof(sh_call, nargs) == 7, "read as one word");
+_Static_assert(offsetof(sh_call, answered) - offsetof(sh_call, nargs) == 7, "read as one word");
 
 static inline bool sh__is_straight(const sh_call *call) {
     const sh_call_head straight = {.as = {.nresults = 1, .scanned = 1}}, any = {.as = {.nargs = 0xff}};
