@@ -32,8 +32,9 @@ size_t sh_modes(sh_mode_info *infos, size_t capacity) {
 }
 
 static sh_mode *recorder_among(const sh_thread *thread, const sh_entry *e) {
+    const uint32_t skip = thread->depth ? thread->skip : 0;
     for (; e; e = e->below)
-        if (e->mode->record && !(e->flags & thread->skip) && !sh__mode_is_off(thread, e->mode))
+        if (e->mode->record && !(e->flags & skip) && !sh__mode_is_off(thread, e->mode))
             return sh_mode_keep(e->mode);
     return NULL;
 }

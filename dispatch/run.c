@@ -94,7 +94,7 @@ static sh_status check_args(const sh_call *call) {
 
 /* What a record holds before its chain begins. `device` >= 0: see sh__call_results. */
 static inline void fill(sh_call *call, const sh_op *op, const sh_schema *schema, sh_variant variant,
-                        sh_tensor *target, sh_value *args, int device, bool simple, const void *caller) {
+                        sh_tensor *target, sh_value *args, int device, const void *caller) {
     call->op = op;
     call->schema = schema;
     call->args = args;
@@ -106,7 +106,7 @@ static inline void fill(sh_call *call, const sh_op *op, const sh_schema *schema,
     memcpy(&call->nargs, &head, sizeof head);
     call->device = device;
     call->undo = NULL;
-    if (!simple) call->at = NULL; /* else it is set before anyone reads it */
+    call->at = NULL;
     call->caller = caller;
 }
 
@@ -116,7 +116,7 @@ static sh_status run(sh_call *call, const sh_op *op, sh_variant variant, sh_tens
     if (SH_UNLIKELY(thread->gate & SH_GATE_ERROR)) return sh_error()->code;
     const sh_schema *schema = sh_op_schema(op);
     if (SH_UNLIKELY(!schema)) return sh_fail(SH_ERROR_OP, "op %s is not defined any more", op->name);
-    fill(call, op, schema, variant, target, args, device, false, caller);
+    fill(call, op, schema, variant, target, args, device, caller);
     sh_status status = device >= 0 ? SH_OK : check_args(call);
     if (SH_LIKELY(status >= 0))
         status = SH_LIKELY(thread->cold || sh__cold()) ? chain(call, thread, caller) : SH_ERROR_MEMORY;
@@ -163,7 +163,7 @@ SH_IN_LINE sh_tensor *call_one(const sh_op *op, sh_variant variant, sh_tensor *t
     if (SH_UNLIKELY(!is_simple(thread, device) || !schema))
         return call_any(op, args, device, caller, variant, target);
     sh_call call;
-    fill(&call, op, schema, variant, target, args, device, true, caller);
+    fill(&call, op, schema, variant, target, args, device, caller);
     if (SH_LIKELY(run_simple(&call, thread) >= 0)) return call.results[0].as.tensor;
     sh__error_at(op->name, NULL, NULL);
     return NULL;

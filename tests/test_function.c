@@ -210,3 +210,27 @@ static bool register_capture_and_run(void) {
 Test(function, each_failed_allocation_is_an_error_and_leaves_nothing) {
     cr_expect(each_allocation_may_fail(register_capture_and_run));
 }
+
+static sh_status watches_with_ops(sh_mode *mode, sh_call *call) {
+    (void)mode;
+    sh_neg(sh_call_tensor(call, 0));
+    return SH_PASS;
+}
+
+Test(function, is_recorded_after_a_watching_mode_has_called_ops) {
+    sh_function_register("plus_one", plus_one, NULL);
+    sh_mode *watch = sh_mode_new(watches_with_ops, &(sh_mode_options){.kind = SH_MODE_WATCHING});
+    sh_capture *c = sh_capture_new(NULL);
+    sh_tensor *x = SH_FLOATS(1), *y = NULL;
+    sh_capture_input(c, x, "x");
+    SH_WITH_MODE(sh_capture_mode(c))
+        SH_WITH_MODE(watch) { y = sh_function_call("plus_one", sh_relu(x)); }
+    sh_graph *graph = sh_capture_graph(c, SH_LIST(y));
+    char *text = sh_graph_text(graph);
+    cr_assert(ne(ptr, strstr(text, "target=plus_one"), NULL), "%s", text);
+    free(text);
+    sh_graph_free(graph);
+    sh_capture_free(c);
+    sh_mode_release(watch);
+    sh_function_remove("plus_one");
+}
