@@ -239,3 +239,44 @@ Test(mode_limits, a_swap_takes_one_axis_for_a_list_of_one_and_back) {
         cr_assert(failed_with(SH_ERROR_ARGUMENT, "argmax does not take argument dim, which is [0, 1]"));
     }
 }
+
+/* ---- switches ---- */
+
+static sh_status answers_five(const sh_override_kind *kind, sh_call *call, void *user) {
+    (void)kind;
+    return sh_call_set_tensor(call, user);
+}
+
+/* What a call meets: the mode, the override. */
+static const char *met(sh_tensor *x) {
+    static char text[16];
+    seen[0] = 0;
+    const double y = first(sh_add(x, x));
+    snprintf(text, sizeof text, "%s%s", *seen ? "mode " : "", y == 5 ? "override" : "");
+    return text;
+}
+
+Test(mode_limits, all_off_inside_overrides_off_inside_on_each_restores_what_was, .init = begin) {
+    sh_mode *m = noting_mode("M");
+    sh_override_kind *kind = sh_override_kind_new("five", answers_five, NULL, number(5));
+    sh_tensor *x = number(3);
+    sh_switch on, overrides, all;
+    sh_tensor_set_override(x, kind);
+    SH_WITH_MODE(m) {
+        sh_switch_on(&on);
+        cr_assert(eq(str, TEXT(met(x)), "mode override"));
+        sh_switch_off(&overrides, SH_OFF_OVERRIDES);
+        cr_assert(eq(str, TEXT(met(x)), "mode "));
+        sh_switch_off(&all, SH_OFF_ALL);
+        cr_assert(eq(str, TEXT(met(x)), ""));
+        sh_switch_end(&all);
+        cr_assert(eq(str, TEXT(met(x)), "mode "));
+        sh_switch_end(&overrides);
+        cr_assert(eq(str, TEXT(met(x)), "mode override"));
+        sh_switch_end(&on);
+        cr_assert(eq(str, TEXT(met(x)), "mode override"));
+    }
+    sh_tensor_set_override(x, NULL);
+    sh_override_kind_free(kind);
+    sh_mode_release(m);
+}

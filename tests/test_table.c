@@ -112,6 +112,33 @@ Test(table, no_kernel_is_an_error_that_lists_what_is_registered) {
     }
 }
 
+Test(table, no_kernel_and_no_tensor_among_the_arguments_says_so) {
+    sh_op_define("test::maker(int n) -> Tensor", NULL, NULL);
+    cr_assert(eq(ptr, sh_call_op("test::maker", 3), NULL));
+    cr_assert(failed_with(SH_ERROR_KERNEL, "no tensor"));
+}
+
+static size_t shown;
+static sh_status counts_tensors(sh_mode *mode, sh_call *call) {
+    sh_tensor *tensors[4] = {NULL};
+    (void)mode;
+    shown = sh_call_tensors(call, tensors, 4);
+    cr_assert(eq(dbl, first(tensors[0]), 1));
+    cr_assert(eq(dbl, first(tensors[1]), 2));
+    return SH_PASS;
+}
+
+/* One meta tensor anywhere in the list makes it a call on meta. */
+Test(table, each_tensor_of_a_list_is_shown_and_counts_for_the_choice_of_a_kernel) {
+    sh_tensor *meta = sh_tensor_new_on(SH_META, SH_F32, SH_SIZES(2)), *x = number(1), *y = number(2);
+    SH_WITH_MODE(counts_tensors) { cr_assert(eq(int, sh_tensor_device(sh_cat(SH_LIST(x, y))), SH_HOST)); }
+    cr_assert(eq(sz, shown, 2));
+    SH_WITH_MODE(counts_tensors) {
+        cr_assert(eq(int, sh_tensor_device(sh_cat(SH_LIST(x, y, meta))), SH_META));
+    }
+    cr_assert(eq(sz, shown, 3));
+}
+
 Test(table, a_kernel_may_come_before_its_ops_schema) {
     sh_tensor *x = number(1);
     cr_assert(eq(int, sh_kernel_register("test::early", "cpu", fills, &nine, "test", NULL), SH_OK));
