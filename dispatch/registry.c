@@ -247,10 +247,18 @@ const sh_slot *sh__kernel_slot(sh_kernel kernel, const sh_op *op) {
 
 /* ---- finding at call time ---- */
 
+static bool takes_tensors(const sh_op *op) {
+    const sh_schema *schema = sh_op_schema(op);
+    for (uint32_t i = 0; schema && i < schema->nparams; i++)
+        if (schema->params[i].type == SH_TYPE_TENSOR || schema->params[i].type == SH_TYPE_TENSORS)
+            return true;
+    return !schema;
+}
+
 static void missing(const sh_op *op, const char *backend) {
     char *known = sh_op_describe(op);
-    sh_fail(SH_ERROR_KERNEL, "%s: no kernel for backend %s; registered: %s", op->name, backend,
-            known ? known : "?");
+    sh_fail(SH_ERROR_KERNEL, "%s: no kernel for backend %s%s; registered: %s", op->name, backend,
+            takes_tensors(op) ? "" : " (it has no tensor argument to choose by)", known ? known : "?");
     free(known);
 }
 
