@@ -71,7 +71,9 @@ sh_status sh__after_callback(sh_call *call, const sh_entry *entry, sh_status sta
     sh__stack_back(thread, frame);
     thread->gate &= ~(uint32_t)SH_GATE_CHANGED;
     sh__scope_release(nitems, call->results, call->has_result && status >= 0 ? call->nresults : 0);
-    if (status < 0) sh__error_at(sh_call_name(call), "mode", entry->mode->name);
+    if (SH_LIKELY(status >= 0)) return status;
+    call->has_result = 0; /* whoever below had one */
+    sh__error_at(sh_call_name(call), "mode", entry->mode->name);
     return status;
 }
 
@@ -242,10 +244,8 @@ static inline void begin_undo(sh_call *call, sh_undo *undo) {
     call->has_result = call->answered = 0;
 }
 
-/* After a failure there is no result, whoever below had one. */
-static inline void end_undo(sh_call *call, const sh_undo *undo, sh_status status) {
+static inline void end_undo(sh_call *call, const sh_undo *undo) {
     if (SH_UNLIKELY(undo->kept)) undo_edits(call, undo);
-    if (SH_UNLIKELY(status < 0)) call->has_result = 0;
     call->undo = undo->outer;
 }
 
@@ -282,7 +282,7 @@ static sh_status next_any(sh_call *call) {
     if (sh__stack_is_short(thread, &undo)) return sh__stack_short(call, thread, entry);
     begin_undo(call, &undo);
     const sh_status status = walk_below(call, entry);
-    end_undo(call, &undo, status);
+    end_undo(call, &undo);
     call->at = entry;
     call->frame->mark = mark;
     thread->skip = call->frame->skip | entry->skips;
@@ -306,7 +306,7 @@ sh_status sh_next(sh_call *call) {
     uint32_t position = entry->position;
     sh_status status = sh__go_on(call, thread, &position, entry->below);
     if (status == SH_PASS) status = sh__run_last(call, position, true);
-    end_undo(call, &undo, status);
+    end_undo(call, &undo);
     call->at = entry;
     frame->mark = mark;
     return status;

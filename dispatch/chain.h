@@ -73,10 +73,11 @@ struct sh_call {
     sh_value *args; /* room for SH_MAX_ARGS */
     sh_tensor *target;
     uint8_t nargs, nresults; /* the eight bytes up to `answered` are also read as one word */
-    uint8_t variant, has_result;
+    uint8_t variant;
     uint8_t in_kernel;
-    uint8_t scanned;  /* device and special are of the arguments as they stand */
-    uint8_t special;  /* an argument carries an override */
+    uint8_t scanned; /* device and special are of the arguments as they stand */
+    uint8_t special; /* an argument carries an override */
+    uint8_t has_result;
     uint8_t answered; /* the running callback set some of the results, but not yet all */
     int32_t device;
     sh_entry *at; /* whose callback runs; NULL in a kernel or override */

@@ -74,7 +74,7 @@ static inline bool sh__is_plain(const sh_call *call) {
  * result, arguments looked at, none an override. */
 typedef union sh_call_head {
     struct {
-        uint8_t nargs, nresults, variant, has_result, in_kernel, scanned, special, answered;
+        uint8_t nargs, nresults, variant, in_kernel, scanned, special, has_result, answered;
     } as;
     uint64_t word;
 } sh_call_head;
