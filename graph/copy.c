@@ -90,7 +90,7 @@ static const char *bring_attribute(sh_graph *graph, const char *name, sh_tensor 
 }
 
 /* What the copy's target is; for a get_attr node the tensor comes along. NULL and an error. */
-static const char *copied_target(sh_graph *graph, const sh_node *node) {
+const char *sh__copied_target(sh_graph *graph, const sh_node *node) {
     sh_tensor *value = node->opcode == SH_GET_ATTR ? sh_graph_attr(node->graph, node->target) : NULL;
     return value && graph != node->graph ? bring_attribute(graph, node->target, value) : node->target;
 }
@@ -113,7 +113,7 @@ static sh_status copied_args(sh_graph *graph, const sh_node *node, sh_node_map *
     return status;
 }
 
-static sh_status copy_knowledge(sh_node *to, const sh_node *from) {
+sh_status sh__node_copy_knowledge(sh_node *to, const sh_node *from) {
     to->site = from->site;
     to->has_spec = from->has_spec;
     to->spec = from->spec;
@@ -129,7 +129,7 @@ static sh_node *copy_as(sh_graph *graph, const sh_node *node, const char *target
         sh_graph_create_node(graph, node->opcode, target, block.args, block.kwargs, node->name->text);
     sh__free(block.block);
     if (!copy) return NULL;
-    if (copy_knowledge(copy, node) >= 0) {
+    if (sh__node_copy_knowledge(copy, node) >= 0) {
         map->copies[node->id] = sh_arg_node(copy);
         return copy;
     }
@@ -145,7 +145,7 @@ sh_node *sh_graph_node_copy(sh_graph *graph, const sh_node *node, sh_node_map *m
                                         : "the map is of another graph than the node");
         return NULL;
     }
-    const char *target = copied_target(graph, node);
+    const char *target = sh__copied_target(graph, node);
     return target ? copy_as(graph, node, target, map) : NULL;
 }
 

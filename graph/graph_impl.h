@@ -73,6 +73,12 @@ void sh__meta_free(sh_node *node);
 /* `to` gets what `from` has under every key; may be of another graph. */
 sh_status sh__meta_copy(sh_node *to, const sh_node *from);
 
+/* ---- copy.c ---- */
+/* What the target of a copy of `node` in `graph` is; the tensor of a get_attr node comes along. NULL and an error. */
+const char *sh__copied_target(sh_graph *graph, const sh_node *node);
+/* `to` gets all that is known about `from`, which may be of another graph. */
+sh_status sh__node_copy_knowledge(sh_node *to, const sh_node *from);
+
 /* ---- graph.c ---- */
 /* Puts the node, which is in no ring, in front of `place` (the root: at the end), or takes it out of its ring. Loops over the nodes
  * go on behind where it stood. */
