@@ -64,7 +64,7 @@ static void take_step(int step, sh_graph **g, int64_t nodes) {
     case COPY: sh_graph_free(sh_graph_clone(*g)); break;
     case PREPARE: sh_graph_run(*g, (sh_tensors){NULL, 0}), sh_clear_error(); break; /* stops at the input */
     case REPLACE: {
-        sh_node *in = sh_graph_first(*g), *other;
+        sh_node *in = sh_graph_first(*g), *other = NULL;
         SH_INSERTING_AFTER(in) other = sh_graph_placeholder(*g, "y");
         sh_node_replace_all_uses_with(in, other);
         break;
