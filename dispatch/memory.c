@@ -1,8 +1,9 @@
 /* memory.c - allocation, the cache of large blocks, and counted failure.
  *
  * Blocks are kept with the size they really have, so that a freed one serves a slightly smaller
- * request. A cached block is at most a quarter larger than what is asked for. Blocks of 4 MiB and more
- * are asked from the system in huge pages. Tensor records and small storages: see storage.c. */
+ * request. A cached block is at most a quarter larger than what is asked for; small ones are left to
+ * malloc. Blocks of 4 MiB and more are asked from the system in huge pages. Tensor records and small
+ * storages: see storage.c. */
 #include "dispatch/memory.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 #include "dispatch/cold.h"
 
-enum { HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20 };
+enum { HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20, KEPT_ABOVE = 2048 };
 
 /* Counts one allocation; true when it is the one that must fail. */
 static bool fault(void) {
@@ -26,14 +27,25 @@ static void *checked(void *block, size_t size) {
     return block;
 }
 
+bool sh__allocation_fails(void) { return fault() && !checked(NULL, 0); }
+
 void *sh__alloc(size_t size) { return checked(fault() ? NULL : malloc(size ? size : 1), size); }
 
 void *sh__calloc(size_t n, size_t size) {
     return checked(fault() ? NULL : calloc(n ? n : 1, size ? size : 1), n * size);
 }
 
+/* What grows this large is filled page by page, and a huge page costs what a small one does. */
+static void *in_huge_pages(void *block, size_t size) {
+    if (!block || size < HUGE_FROM) return block;
+    const uintptr_t mask = HUGE_PAGE - 1, from = ((uintptr_t)block + mask) & ~mask,
+                    to = ((uintptr_t)block + size) & ~mask;
+    if (to > from) madvise((void *)from, to - from, MADV_HUGEPAGE);
+    return block;
+}
+
 void *sh__realloc(void *block, size_t size) {
-    return checked(fault() ? NULL : realloc(block, size ? size : 1), size);
+    return checked(fault() ? NULL : in_huge_pages(realloc(block, size ? size : 1), size), size);
 }
 
 char *sh__strdup(const char *text) {
@@ -90,7 +102,8 @@ static void evict(sh_thread_cold *cold, size_t wanted) {
 
 void sh__block_free(void *block, size_t capacity) {
     sh_thread_cold *cold = sh__thread.cold;
-    if (!cold || capacity > cold->cache_limit || (sh__thread.gate & SH_GATE_FAULT)) {
+    if (!cold || capacity <= KEPT_ABOVE || capacity > cold->cache_limit ||
+        (sh__thread.gate & SH_GATE_FAULT)) {
         free(block);
         return;
     }

@@ -12,6 +12,8 @@ SH_API void *sh__calloc(size_t n, size_t size);
 SH_API void *sh__realloc(void *block, size_t size);
 SH_API char *sh__strdup(const char *text);
 SH_API void sh__free(void *block);
+/* Counts an allocation that is served from memory at hand; true, with the error, when it is the one that must fail. */
+bool sh__allocation_fails(void);
 
 /* 64-byte aligned; `*capacity` is what the block really holds (>= size) and goes back to sh__block_free. */
 void *sh__block_alloc(size_t size, size_t *capacity);

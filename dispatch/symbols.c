@@ -1,5 +1,5 @@
 /* symbols.c - open addressing over records that never move. The hash has a seed of the process's own, so that no file
- * can bring names that all fall into one slot. */
+ * can bring names that all fall into one slot. Both arrays come from the cache of large blocks. */
 #include "dispatch/symbols.h"
 
 #include <string.h>
@@ -19,11 +19,17 @@ static uint64_t hash_of(const char *text, size_t length) {
     return XXH3_64bits_withSeed(text, length, seed);
 }
 
-static uint32_t *find_slot(const sh_symbols *symbols, const char *text, size_t length, uint64_t hash) {
+/* Half of the hash stands in the slot: records that differ in it are not looked at. */
+typedef struct sh_symbol_slot {
+    uint32_t place, hash; /* place in `at` + 1, or 0 */
+} sh_symbol_slot;
+
+static sh_symbol_slot *find_slot(const sh_symbols *symbols, const char *text, size_t length, uint64_t hash) {
     for (uint64_t i = hash;; i++) {
-        uint32_t *slot = &symbols->slots[i & (symbols->nslots - 1)];
-        if (!*slot) return slot;
-        const sh_symbol *symbol = symbols->at[*slot - 1];
+        sh_symbol_slot *slot = &symbols->slots[i & (symbols->nslots - 1)];
+        if (!slot->place) return slot;
+        if (slot->hash != hash >> 32) continue;
+        const sh_symbol *symbol = symbols->at[slot->place - 1];
         if (symbol->hash == hash && strncmp(symbol->text, text, length) == 0 && !symbol->text[length])
             return slot;
     }
@@ -31,53 +37,69 @@ static uint32_t *find_slot(const sh_symbols *symbols, const char *text, size_t l
 
 sh_symbol *sh__symbol_find(const sh_symbols *symbols, const char *text, size_t length) {
     if (!symbols->nslots) return NULL;
-    const uint32_t place = *find_slot(symbols, text, length, hash_of(text, length));
+    const uint32_t place = find_slot(symbols, text, length, hash_of(text, length))->place;
     return place ? symbols->at[place - 1] : NULL;
 }
 
 static sh_status grow_slots(sh_symbols *symbols) {
     const uint32_t nslots = symbols->nslots ? symbols->nslots * 2 : 16;
-    uint32_t *slots = sh__calloc(nslots, sizeof *slots);
+    size_t bytes;
+    sh_symbol_slot *slots = sh__block_alloc(nslots * sizeof *slots, &bytes);
     if (!slots) return SH_ERROR_MEMORY;
-    sh__free(symbols->slots);
+    memset(slots, 0, nslots * sizeof *slots);
+    if (symbols->slots) sh__block_free(symbols->slots, symbols->slots_bytes);
+    symbols->slots_bytes = bytes;
     symbols->slots = slots;
     symbols->nslots = nslots;
     for (uint32_t i = 0; i < symbols->n; i++) {
-        uint64_t at = symbols->at[i]->hash;
-        while (slots[at & (nslots - 1)]) at++;
-        slots[at & (nslots - 1)] = i + 1;
+        const uint64_t hash = symbols->at[i]->hash;
+        uint64_t at = hash;
+        while (slots[at & (nslots - 1)].place) at++;
+        slots[at & (nslots - 1)] = (sh_symbol_slot){i + 1, (uint32_t)(hash >> 32)};
     }
     return SH_OK;
 }
 
-static sh_status reserve(sh_symbols *symbols) {
-    if (symbols->n == symbols->capacity) {
-        const uint32_t capacity = symbols->capacity ? symbols->capacity * 2 : 8;
-        sh_symbol **at = sh__realloc(symbols->at, capacity * sizeof *at);
-        if (!at) return SH_ERROR_MEMORY;
-        symbols->at = at;
-        symbols->capacity = capacity;
+static sh_status grow_list(sh_symbols *symbols) {
+    size_t bytes;
+    sh_symbol **at = sh__block_alloc(symbols->n ? 2 * symbols->at_bytes : 8 * sizeof *at, &bytes);
+    if (!at) return SH_ERROR_MEMORY;
+    if (symbols->at) {
+        memcpy(at, symbols->at, symbols->n * sizeof *at);
+        sh__block_free(symbols->at, symbols->at_bytes);
     }
+    symbols->at = at;
+    symbols->at_bytes = bytes;
+    return SH_OK;
+}
+
+static sh_status reserve(sh_symbols *symbols) {
+    if ((symbols->n + 1) * sizeof *symbols->at > symbols->at_bytes) SH_TRY(grow_list(symbols));
     return (symbols->n + 1) * 2 > symbols->nslots ? grow_slots(symbols) : SH_OK;
 }
 
 sh_symbol *sh__symbol(sh_symbols *symbols, const char *text, size_t length) {
     if (reserve(symbols) < 0) return NULL;
     const uint64_t hash = hash_of(text, length);
-    uint32_t *slot = find_slot(symbols, text, length, hash);
-    if (*slot) return symbols->at[*slot - 1];
-    sh_symbol *symbol = sh__calloc(1, sizeof *symbol + length + 1);
+    sh_symbol *symbol;
+    sh_symbol_slot *slot = find_slot(symbols, text, length, hash);
+    if (slot->place) return symbols->at[slot->place - 1];
+    const size_t size = sizeof *symbol + length + 1;
+    symbol = sh__pool_alloc(&symbols->pool, size);
     if (!symbol) return NULL;
-    symbol->hash = hash;
+    *symbol = (sh_symbol){.hash = hash, .large = size > SH_POOL_LARGEST};
     memcpy(symbol->text, text, length);
+    symbol->text[length] = 0;
     symbols->at[symbols->n++] = symbol;
-    *slot = symbols->n;
+    *slot = (sh_symbol_slot){symbols->n, (uint32_t)(hash >> 32)};
     return symbol;
 }
 
 void sh__symbols_free(sh_symbols *symbols) {
-    for (uint32_t i = 0; i < symbols->n; i++) sh__free(symbols->at[i]);
-    sh__free(symbols->at);
-    sh__free(symbols->slots);
+    for (uint32_t i = 0; i < symbols->n; i++)
+        if (symbols->at[i]->large) sh__free(symbols->at[i]);
+    sh__pool_end(&symbols->pool);
+    if (symbols->at) sh__block_free(symbols->at, symbols->at_bytes);
+    if (symbols->slots) sh__block_free(symbols->slots, symbols->slots_bytes);
     *symbols = (sh_symbols){0};
 }

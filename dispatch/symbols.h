@@ -5,21 +5,23 @@
 #ifndef SH_DISPATCH_SYMBOLS_H
 #define SH_DISPATCH_SYMBOLS_H
 
-#include "dispatch/base.h"
+#include "dispatch/pool.h"
 
 typedef struct sh_symbol {
     void *object;  /* what it names, or NULL */
     int64_t count; /* these two for the table's owner */
     bool taken;
+    bool large; /* not the pool's */
     uint64_t hash;
     char text[];
 } sh_symbol;
 
 typedef struct sh_symbols {
     sh_symbol **at; /* in the order they were met */
-    uint32_t n, capacity;
-    uint32_t *slots; /* place in `at` + 1, or 0; a power of two of them */
-    uint32_t nslots;
+    uint32_t n, nslots;
+    struct sh_symbol_slot *slots; /* a power of two of them */
+    size_t at_bytes, slots_bytes; /* of both blocks */
+    sh_pool pool;                 /* of the records */
 } sh_symbols;
 
 /* NULL if it was never met; no error. `text` need not end in 0. */

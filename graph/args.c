@@ -75,25 +75,26 @@ static sh_status write_all(writer *w, sh_args args, sh_kwargs kwargs, sh_arg *to
     return SH_OK;
 }
 
-sh_status sh__args_copy(sh_graph *graph, sh_args args, sh_kwargs kwargs, sh_arg_block *copy) {
+sh_status sh__args_copy(sh_graph *graph, sh_args args, sh_kwargs kwargs, sh_pool *pool, sh_arg_block *copy) {
     size_t entries = args.n;
     for (size_t i = 0; i < args.n; i++) SH_TRY(measure(args.at[i], 0, &entries));
     for (size_t i = 0; i < kwargs.n; i++) {
         if (!kwargs.at[i].name) return sh_fail(SH_ERROR_NULL, "a keyword argument of a node has no name");
         SH_TRY(measure(kwargs.at[i].value, 0, &entries));
     }
-    *copy = (sh_arg_block){NULL, {NULL, args.n}, {NULL, kwargs.n}};
+    *copy = (sh_arg_block){NULL, 0, {NULL, args.n}, {NULL, kwargs.n}};
     const size_t bytes = kwargs.n * sizeof(sh_kwarg) + entries * sizeof(sh_arg);
     if (!bytes) return SH_OK;
-    copy->block = sh__alloc(bytes);
+    copy->block = sh__pool_alloc(pool, bytes);
     if (!copy->block) return SH_ERROR_MEMORY;
+    copy->size = bytes;
     sh_kwarg *const to_kwargs = copy->block;
     sh_arg *const to_args = (sh_arg *)(to_kwargs + kwargs.n);
     copy->args.at = to_args;
     copy->kwargs.at = to_kwargs;
     writer w = {graph, to_args + args.n};
     const sh_status status = write_all(&w, args, kwargs, to_args, to_kwargs);
-    if (status < 0) sh__free(copy->block);
+    if (status < 0) sh__pool_free(pool, copy->block, bytes);
     return status;
 }
 

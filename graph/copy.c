@@ -13,7 +13,8 @@ struct sh_node_map {
     const sh_graph *from;
     sh_arg *copies; /* by id; None: there is none */
     uint32_t n;
-    void *block; /* of the output's arguments */
+    sh_pool pool;
+    sh_arg_block block; /* the output's arguments */
 };
 
 /* ---- the map ---- */
@@ -32,7 +33,8 @@ sh_node_map *sh_node_map_new(const sh_graph *from) {
 void sh_node_map_free(sh_node_map *map) {
     if (!map) return;
     sh__free(map->copies);
-    sh__free(map->block);
+    sh__pool_free(&map->pool, map->block.block, map->block.size);
+    sh__pool_end(&map->pool);
     sh__free(map);
 }
 
@@ -107,9 +109,9 @@ static sh_status use_copy(sh_arg *arg, void *user) {
 }
 
 static sh_status copied_args(sh_graph *graph, const sh_node *node, sh_node_map *map, sh_arg_block *block) {
-    SH_TRY(sh__args_copy(graph, node->args, node->kwargs, block));
+    SH_TRY(sh__args_copy(graph, node->args, node->kwargs, &map->pool, block));
     const sh_status status = sh__args_visit(block->args, block->kwargs, use_copy, map);
-    if (status < 0) sh__free(block->block);
+    if (status < 0) sh__pool_free(&map->pool, block->block, block->size);
     return status;
 }
 
@@ -127,7 +129,7 @@ static sh_node *copy_as(sh_graph *graph, const sh_node *node, const char *target
     if (reserve(map, node->id) < 0 || copied_args(graph, node, map, &block) < 0) return NULL;
     sh_node *copy =
         sh_graph_create_node(graph, node->opcode, target, block.args, block.kwargs, node->name->text);
-    sh__free(block.block);
+    sh__pool_free(&map->pool, block.block, block.size);
     if (!copy) return NULL;
     if (sh__node_copy_knowledge(copy, node) >= 0) {
         map->copies[node->id] = sh_arg_node(copy);
@@ -150,10 +152,10 @@ sh_node *sh_graph_node_copy(sh_graph *graph, const sh_node *node, sh_node_map *m
 }
 
 static sh_status copy_output(sh_graph *graph, const sh_node *output, sh_node_map *map, sh_arg *value) {
-    sh_arg_block block = {NULL, {NULL, 0}, {NULL, 0}};
+    sh_arg_block block = {.block = NULL};
     if (output) SH_TRY(copied_args(graph, output, map, &block));
-    sh__free(map->block);
-    map->block = block.block;
+    sh__pool_free(&map->pool, map->block.block, map->block.size);
+    map->block = block;
     *value = block.args.n ? block.args.at[0] : sh_arg_none();
     return SH_OK;
 }

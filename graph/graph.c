@@ -21,10 +21,11 @@ sh_graph *sh_graph_new(void) {
 }
 
 static void free_node(sh_node *node) {
+    sh_pool *pool = &node->graph->pool;
     sh__meta_free(node);
-    sh__free(node->block);
-    sh__free(node->uses);
-    sh__free(node);
+    sh__pool_free(pool, node->block, node->block_size);
+    sh__pool_free(pool, node->uses, node->uses_room * sizeof *node->uses);
+    sh__pool_free(pool, node, sizeof *node);
 }
 
 void sh_graph_free(sh_graph *graph) {
@@ -40,6 +41,7 @@ void sh_graph_free(sh_graph *graph) {
     sh__symbols_free(&graph->names);
     sh__symbols_free(&graph->attrs);
     sh__symbols_free(&graph->strings);
+    sh__pool_end(&graph->pool);
     sh__free(graph);
 }
 
@@ -127,8 +129,9 @@ static sh_status check_creation(const sh_graph *graph, sh_opcode opcode, const c
 sh_node *sh_graph_create_node(sh_graph *graph, sh_opcode opcode, const char *target, sh_args args,
                               sh_kwargs kwargs, const char *name) {
     if (sh__error_pending() || check_creation(graph, opcode, target) < 0) return NULL;
-    sh_node *node = sh__calloc(1, sizeof *node);
+    sh_node *node = sh__pool_alloc(&graph->pool, sizeof *node);
     if (!node) return NULL;
+    memset(node, 0, sizeof *node);
     node->graph = graph;
     node->opcode = opcode;
     node->scope = "";

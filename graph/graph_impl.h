@@ -29,10 +29,12 @@ struct sh_node {
     sh_symbol *name;
     const char *target, *scope;
     void *block; /* holds args and kwargs and what they point to */
+    size_t block_size;
     sh_args args;
     sh_kwargs kwargs;
     sh_use *uses; /* one for each input */
     uint32_t ninputs, nusers;
+    uint32_t uses_room; /* ninputs, till they are dropped */
     sh_use *first_user, *last_user;
     const char *type; /* NULL: none */
     struct sh_meta_entry *meta;
@@ -60,6 +62,7 @@ struct sh_graph {
     sh_symbols names; /* of nodes; object: the node, NULL when gone; count: highest number on this base */
     sh_symbols attrs; /* object: the tensor, one reference held */
     sh_symbols strings;
+    sh_pool pool; /* of nodes and what they hold */
 };
 
 /* ---- names.c ---- */
@@ -89,12 +92,13 @@ void sh__node_discard(sh_node *node);
 
 /* ---- args.c ---- */
 typedef struct sh_arg_block {
-    void *block;
+    void *block; /* of a pool */
+    size_t size;
     sh_args args;
     sh_kwargs kwargs;
 } sh_arg_block;
-/* Copies both and all that they point to into one block. */
-sh_status sh__args_copy(sh_graph *graph, sh_args args, sh_kwargs kwargs, sh_arg_block *copy);
+/* Copies both and all that they point to into one block of the pool; strings become the graph's. */
+sh_status sh__args_copy(sh_graph *graph, sh_args args, sh_kwargs kwargs, sh_pool *pool, sh_arg_block *copy);
 /* Calls `visit` on each argument that is a node, in order; it may replace it. Stops at the first error. */
 typedef sh_status (*sh_arg_visit)(sh_arg *arg, void *user);
 sh_status sh__args_visit(sh_args args, sh_kwargs kwargs, sh_arg_visit visit, void *user);

@@ -138,7 +138,7 @@ static sh_status make_uses(const sh_node *node, sh_args args, sh_kwargs kwargs, 
     *uses = NULL;
     *n = c.n;
     if (!c.n) return SH_OK;
-    *uses = sh__alloc(c.n * sizeof **uses);
+    *uses = sh__pool_alloc(&node->graph->pool, c.n * sizeof **uses);
     if (!*uses) return SH_ERROR_MEMORY;
     c = (collector){.user = node, .uses = *uses};
     node->graph->stamp++;
@@ -147,13 +147,15 @@ static sh_status make_uses(const sh_node *node, sh_args args, sh_kwargs kwargs, 
 
 static void install(sh_node *node, const sh_arg_block *fresh, sh_use *uses, uint32_t n) {
     sh__uses_drop(node);
-    sh__free(node->block);
-    sh__free(node->uses);
+    sh_pool *pool = &node->graph->pool;
+    sh__pool_free(pool, node->block, node->block_size);
+    sh__pool_free(pool, node->uses, node->uses_room * sizeof *uses);
     node->block = fresh->block;
+    node->block_size = fresh->size;
     node->args = fresh->args;
     node->kwargs = fresh->kwargs;
     node->uses = uses;
-    node->ninputs = n;
+    node->ninputs = node->uses_room = n;
     for (uint32_t i = 0; i < n; i++) link_use(&uses[i]);
     node->graph->version++;
 }
@@ -164,7 +166,7 @@ static sh_status take_args(sh_node *node, const sh_arg_block *fresh) {
     uint32_t n;
     const sh_status status = make_uses(node, fresh->args, fresh->kwargs, &uses, &n);
     if (status < 0)
-        sh__free(fresh->block);
+        sh__pool_free(&node->graph->pool, fresh->block, fresh->size);
     else
         install(node, fresh, uses, n);
     return status;
@@ -173,7 +175,7 @@ static sh_status take_args(sh_node *node, const sh_arg_block *fresh) {
 sh_status sh_node_set_args(sh_node *node, sh_args args, sh_kwargs kwargs) {
     if (sh__error_pending()) return sh_error()->code;
     sh_arg_block fresh;
-    SH_TRY(sh__args_copy(node->graph, args, kwargs, &fresh));
+    SH_TRY(sh__args_copy(node->graph, args, kwargs, &node->graph->pool, &fresh));
     return take_args(node, &fresh);
 }
 
@@ -227,7 +229,7 @@ sh_status sh_node_replace_input_with(sh_node *node, sh_node *old, sh_node *by) {
         return sh_fail(SH_ERROR_NULL, "sh_node_replace_input_with: %s is NULL", old ? "by" : "old");
     replacement r = {old, by};
     sh_arg_block fresh;
-    SH_TRY(sh__args_copy(node->graph, node->args, node->kwargs, &fresh));
+    SH_TRY(sh__args_copy(node->graph, node->args, node->kwargs, &node->graph->pool, &fresh));
     sh__args_visit(fresh.args, fresh.kwargs, replace, &r);
     return take_args(node, &fresh);
 }

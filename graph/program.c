@@ -1,7 +1,7 @@
 /* program.c - making programs.
  *
  * A step's arguments are a template: literals and defaults as values, and a list of loads for what nodes
- * give. All that a step points to is in one block. */
+ * give. All that a step points to is in one block of the program's pool. */
 #include "graph/program.h"
 
 #include <string.h>
@@ -83,14 +83,14 @@ static void write_arg(writer *w, const sh_binding *b, uint32_t i) {
         write_literal(w, param, arg, i);
 }
 
-static sh_status place_arguments(sh_step *step, const sh_binding *b, void **block) {
+static sh_status place_arguments(sh_program *p, sh_step *step, const sh_binding *b) {
     const room need = measure(b);
     const uint32_t nargs = b->schema->nparams;
-    *block = sh__calloc(1, nargs * sizeof *step->args + need.loads * sizeof *step->loads +
-                               need.words * sizeof(uint64_t) + 1);
-    if (!*block) return SH_ERROR_MEMORY;
+    step->size =
+        nargs * sizeof *step->args + need.loads * sizeof *step->loads + need.words * sizeof(uint64_t);
+    step->args = sh__pool_alloc(&p->pool, step->size);
+    if (!step->args) return SH_ERROR_MEMORY;
     step->nargs = nargs;
-    step->args = *block;
     step->loads = (sh_load *)(step->args + nargs);
     writer w = {step, (uint64_t *)(step->loads + need.loads)};
     for (uint32_t i = 0; i < nargs; i++) write_arg(&w, b, i);
@@ -102,11 +102,11 @@ static sh_status place_arguments(sh_step *step, const sh_binding *b, void **bloc
 }
 
 /* A node that fits no op is left for the run to find out. */
-static sh_status make_step(sh_step *step, sh_node *node, void **block) {
+static sh_status make_step(sh_program *p, sh_step *step, sh_node *node) {
     sh_binding binding;
-    step->node = node;
+    *step = (sh_step){.node = node};
     if (node->opcode != SH_CALL_FUNCTION || strcmp(node->target, SH_GETITEM) == 0) return SH_OK;
-    if (sh__bind(node, &binding) >= 0) return place_arguments(step, &binding, block);
+    if (sh__bind(node, &binding) >= 0) return place_arguments(p, step, &binding);
     if (sh_error()->code == SH_ERROR_MEMORY) return SH_ERROR_MEMORY;
     sh_clear_error();
     step->function = sh__function_find(node->target);
@@ -133,15 +133,14 @@ static uint32_t list_ends(const sh_program *p, const sh_step *step, bool *seen, 
 
 static sh_status find_ends(sh_program *p) {
     bool *seen = sh__calloc(p->nids + 1, sizeof *seen);
-    uint32_t *ends = seen ? sh__alloc((p->nids + 1) * sizeof *ends) : NULL;
-    p->blocks[p->nsteps] = ends;
-    for (uint32_t i = p->nsteps; ends && i-- > 0;) {
+    uint32_t *ends = p->ends;
+    for (uint32_t i = p->nsteps; seen && i-- > 0;) {
         p->steps[i].ends = ends;
         p->steps[i].nends = list_ends(p, &p->steps[i], seen, ends);
         ends += p->steps[i].nends;
     }
     sh__free(seen);
-    return p->blocks[p->nsteps] ? SH_OK : SH_ERROR_MEMORY;
+    return seen ? SH_OK : SH_ERROR_MEMORY;
 }
 
 /* ---- making and ending ---- */
@@ -151,11 +150,10 @@ static sh_status fill(sh_program *p, const sh_graph *graph, const bool *skipped)
         const uint32_t input = p->ninputs;
         p->ninputs += node->opcode == SH_PLACEHOLDER;
         if (skipped && skipped[node->id]) continue;
-        sh_step *step = &p->steps[p->nsteps];
-        SH_TRY(make_step(step, node, &p->blocks[p->nsteps]));
+        sh_step *step = &p->steps[p->nsteps++];
+        SH_TRY(make_step(p, step, node));
         step->input = input;
         if (step->words > p->words) p->words = step->words;
-        p->nsteps++;
     }
     return find_ends(p);
 }
@@ -167,21 +165,22 @@ sh_program *sh__program_without(const sh_graph *graph, const bool *skipped) {
     p->graph_version = graph->version;
     p->functions_version = sh__functions_version();
     p->nids = graph->next_id;
-    p->steps = sh__calloc(graph->size + 1, sizeof *p->steps);
-    p->blocks = p->steps ? sh__calloc(graph->size + 1, sizeof *p->blocks) : NULL;
-    if (p->blocks && fill(p, graph, skipped) >= 0) return p;
+    p->steps =
+        sh__block_alloc(graph->size * sizeof *p->steps + (p->nids + 1) * sizeof *p->ends, &p->capacity);
+    if (p->steps) p->ends = (uint32_t *)(p->steps + graph->size);
+    if (p->steps && fill(p, graph, skipped) >= 0) return p;
     sh__program_release(p);
     return NULL;
 }
 
 void sh__program_release(sh_program *p) {
     if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1) return;
-    for (uint32_t i = 0; p->blocks && i <= p->nsteps; i++) {
-        sh__free(p->blocks[i]);
-        if (i < p->nsteps) sh__function_release(p->steps[i].function);
+    for (uint32_t i = 0; i < p->nsteps; i++) {
+        if (p->steps[i].size > SH_POOL_LARGEST) sh__pool_free(&p->pool, p->steps[i].args, p->steps[i].size);
+        sh__function_release(p->steps[i].function);
     }
-    sh__free(p->blocks);
-    sh__free(p->steps);
+    sh__pool_end(&p->pool);
+    if (p->steps) sh__block_free(p->steps, p->capacity);
     sh__free(p);
 }
 

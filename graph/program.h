@@ -27,6 +27,7 @@ typedef struct sh_step {
     sh_value *args; /* in schema order; a list with nodes in it: TENSORS or INTS with what else is in it */
     sh_load *loads;
     uint32_t nloads;
+    size_t size;      /* of the block that begins with args */
     uint32_t numbers; /* bit i: argument i is a number that becomes a tensor */
     uint32_t words;   /* entries of the lists that loads go to */
     uint32_t *ends;   /* the nodes whose values are not needed after this step */
@@ -40,8 +41,10 @@ typedef struct sh_program {
     uint32_t nsteps, nids; /* ids of nodes are below nids */
     uint32_t ninputs;      /* placeholders of the graph, those left out too */
     uint32_t words;        /* the most that a step needs */
-    sh_step *steps;
-    void **blocks; /* what else it holds, one for each step, or NULL */
+    sh_step *steps;        /* one block with `ends` behind them */
+    uint32_t *ends;
+    size_t capacity; /* of that block */
+    sh_pool pool;    /* of what steps point to */
 } sh_program;
 
 /* The graph's program, made or remade if need be, with a reference for the caller. NULL and an error. */

@@ -47,12 +47,12 @@ static sh_status transform(sh_transformer *t, const sh_node *node) {
     const sh_transform hook = t->hooks[node->opcode] ? t->hooks[node->opcode] : sh_transform_node;
     sh_arg *result = &t->values[node->id];
     sh_arg_block block;
-    SH_TRY(sh__args_copy(t->to, node->args, node->kwargs, &block));
+    SH_TRY(sh__args_copy(t->to, node->args, node->kwargs, &t->to->pool, &block));
     sh__args_visit(block.args, block.kwargs, rewrite, t);
     const sh_status status = hook(t, node, block.args, block.kwargs, result);
     if (status >= 0 && result->tag == SH_ARG_STRING)
         result->as.string = sh__graph_string(t->to, result->as.string);
-    sh__free(block.block);
+    sh__pool_free(&t->to->pool, block.block, block.size);
     if (status < 0 || sh__error_pending()) return sh__error_ensure(status);
     return check_result(t, result);
 }

@@ -80,9 +80,9 @@ static void measure(int64_t nodes, int rounds, double *ns) {
     for (int r = 0; r < rounds; r++) {
         sh_graph *g = NULL;
         for (int s = 0; s < STEPS; s++) {
-            const double start = now_ns();
+            const double start = processor_us();
             take_step(s, &g, nodes);
-            samples[s * rounds + r] = (now_ns() - start) / (double)nodes;
+            samples[s * rounds + r] = (processor_us() - start) * 1e3 / (double)nodes;
         }
     }
     for (int s = 0; s < STEPS; s++) {
