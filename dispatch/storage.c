@@ -20,6 +20,8 @@ sh_tensor *sh__record_alloc_slow(void) {
     if (!t) return NULL;
     sh__count(&sh__thread.live_tensors, 1);
     t->own.kind = SH_STORAGE_EMBEDDED;
+    atomic_init(&t->own.exposed, false);
+    atomic_init(&t->own.fact, 0);
     t->own.device = SH_HOST;
     t->own.data = t->bytes;
     t->own.capacity = capacity;
