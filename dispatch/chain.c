@@ -9,12 +9,7 @@
 
 #include "dispatch/walk.h"
 
-void sh_mode_time(bool on) {
-    if (on)
-        atomic_fetch_or(&sh__process_gate, SH_PROCESS_TIMES);
-    else
-        atomic_fetch_and(&sh__process_gate, ~(uint32_t)SH_PROCESS_TIMES);
-}
+void sh_mode_time(bool on) { sh__process_set(SH_PROCESS_TIMES, on); }
 
 static uint64_t now_ns(void) {
     struct timespec t;

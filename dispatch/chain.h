@@ -221,6 +221,12 @@ extern atomic_uint sh__process_gate SH_HIDDEN;
 static inline bool sh__process_has(uint32_t what) {
     return SH_UNLIKELY(atomic_load_explicit(&sh__process_gate, memory_order_relaxed) & what);
 }
+static inline void sh__process_set(uint32_t what, bool on) {
+    if (on)
+        atomic_fetch_or(&sh__process_gate, what);
+    else
+        atomic_fetch_and(&sh__process_gate, ~what);
+}
 
 /* switch.c: is this mode switched off here? */
 bool sh__mode_is_off(const sh_thread *thread, const sh_mode *mode);

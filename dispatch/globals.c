@@ -92,10 +92,7 @@ static void publish(snapshot *next) {
     }
     for (int p = 1; p < SH_POS_COUNT; p += 2) any |= next->top[p] != NULL;
     atomic_store(&sh__globals, any ? next : NULL);
-    if (any)
-        atomic_fetch_or(&sh__process_gate, SH_PROCESS_GLOBALS);
-    else
-        atomic_fetch_and(&sh__process_gate, ~(uint32_t)SH_PROCESS_GLOBALS);
+    sh__process_set(SH_PROCESS_GLOBALS, any);
     if (!any) sh__free(next);
     if (!before) return;
     before->retired = retired;

@@ -146,7 +146,8 @@ static inline sh_status sh__plain_done(sh_call *call, sh_status status) {
     return status;
 }
 
-/* Behind the last entry, at `position`, with no backend chosen. `is_read`: a mode will look at the record again. A plain slot is not that of a composite op. */
+/* Behind the last entry, at `position`, with no backend chosen. `is_read`: a mode will look at the record again. A plain
+ * slot is not that of a composite op. */
 SH_IN_LINE sh_status sh__run_last(sh_call *call, uint32_t position, bool is_read) {
     if (SH_LIKELY(sh__is_straight(call))) {
         const sh_slot *slot = sh__default_slot(call->op, (uint32_t)call->device);

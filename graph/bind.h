@@ -18,6 +18,10 @@ sh_status sh__bind(const sh_node *node, sh_binding *binding);
 bool sh__binds(const sh_node *node, sh_binding *binding);
 /* The tensor argument that a call writes to: `out`, or the first of an in-place form. NULL if there is none. */
 const sh_arg *sh__bound_target(const sh_binding *binding);
+/* The node that an argument is; NULL: it is none, or left out. */
+static inline sh_node *sh__arg_node(const sh_arg *arg) {
+    return arg && arg->tag == SH_ARG_NODE ? arg->as.node : NULL;
+}
 /* A literal that says what the parameter's default says anyway. */
 bool sh__arg_is_default(const sh_param *param, const sh_arg *arg);
 

@@ -10,10 +10,6 @@
 #include "graph/function.h"
 #include "graph/graph_impl.h"
 
-static const sh_node *node_of(const sh_arg *arg) {
-    return arg && arg->tag == SH_ARG_NODE ? arg->as.node : NULL;
-}
-
 static const sh_node *first_input(const sh_node *node) { return node->ninputs ? node->uses[0].input : NULL; }
 
 static bool is_at_rest(const sh_binding *b) {
@@ -30,15 +26,15 @@ static uint32_t declared(const sh_binding *b) {
     if ((b->op->tags & SH_OP_CUSTOM) && !(b->op->tags & (SH_OP_PURE | SH_OP_RANDOM)))
         what |= SH__EFFECT_OTHER;
     for (uint32_t i = 0; i < b->schema->nparams; i++)
-        if (b->schema->params[i].written && node_of(b->args[i])) what |= SH__EFFECT_OTHER;
+        if (b->schema->params[i].written && sh__arg_node(b->args[i])) what |= SH__EFFECT_OTHER;
     return what;
 }
 
 static const sh_node *aliased(const sh_binding *b) {
-    if (b->variant != SH_FUNCTIONAL) return node_of(sh__bound_target(b));
+    if (b->variant != SH_FUNCTIONAL) return sh__arg_node(sh__bound_target(b));
     for (uint32_t i = 0; i < b->schema->nparams; i++)
-        if (b->schema->params[i].alias && node_of(b->args[i])) return node_of(b->args[i]);
-    return b->op->tags & SH_OP_VIEW ? node_of(b->args[0]) : NULL;
+        if (b->schema->params[i].alias && sh__arg_node(b->args[i])) return sh__arg_node(b->args[i]);
+    return b->op->tags & SH_OP_VIEW ? sh__arg_node(b->args[0]) : NULL;
 }
 
 static sh_effects of_function(const sh_node *node) {
@@ -53,7 +49,7 @@ static sh_effects of_call(const sh_node *node) {
         sh_clear_error();
         return of_function(node);
     }
-    return (sh_effects){declared(&b), node_of(sh__bound_target(&b)), aliased(&b)};
+    return (sh_effects){declared(&b), sh__arg_node(sh__bound_target(&b)), aliased(&b)};
 }
 
 static sh_effects of_module(const sh_node *node) {

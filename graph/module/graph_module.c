@@ -82,6 +82,13 @@ void sh_graph_set_module(sh_graph *graph, sh_module *module) {
     if (graph) sh__graph_set_root(graph, root_of(module, true));
 }
 
+const sh_module *sh__node_module(const sh_node *node) {
+    const sh_module *root = sh__graph_root(sh_node_graph(node))->object;
+    const sh_module *module = root ? sh_module_child(root, sh_node_target(node)) : NULL;
+    if (!module) sh_clear_error();
+    return module;
+}
+
 /* ---- running ---- */
 
 /* The entries of lists are inputs of their own. */

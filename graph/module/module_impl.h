@@ -8,6 +8,7 @@
 #include "dispatch/memory_impl.h"
 #include "dispatch/tensor_impl.h"
 #include "graph/module/module.h"
+#include "graph/node.h"
 
 /* One named thing. In the list of parameters and buffers the object is a tensor, in that of children a module. */
 typedef struct sh_slot_entry {
@@ -41,6 +42,8 @@ struct sh_module {
 
 /* The entry of that name (`length` bytes), or NULL. */
 sh_slot_entry *sh__slot_named(const sh_slots *slots, const char *name, size_t length);
+/* The module that a call_module node calls; NULL without an error if its graph has none there. */
+const sh_module *sh__node_module(const sh_node *node);
 /* The tensor at a dotted path, parameter or buffer as `what` says (SH_PARAMETERS | SH_BUFFERS), or NULL. */
 sh_tensor *sh__module_tensor(const sh_module *module, const char *path, uint32_t what);
 /* Deletes a child, parameter or buffer of this name, if it is there. */

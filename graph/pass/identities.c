@@ -2,12 +2,11 @@
  *
  * The value of such an op is memory of its own, that of its input is somebody's: nothing may write to either while the
  * one stands for the other. */
-#include <math.h>
 #include <string.h>
 
 #include "dispatch/chain.h"
 #include "graph/bind.h"
-#include "graph/module/module.h"
+#include "graph/module/module_impl.h"
 #include "graph/pass/memory.h"
 #include "graph/pass/pass.h"
 
@@ -31,8 +30,6 @@ static const struct {
 } arithmetic[] = {
     {"add", 0, true}, {"sub", 0, false}, {"mul", 1, true}, {"div", 1, false}, {"pow", 1, false}};
 
-static sh_node *node_of(const sh_arg *arg) { return arg && arg->tag == SH_ARG_NODE ? arg->as.node : NULL; }
-
 /* alpha, rounding_mode and what else there is stand at their defaults. */
 static bool rest_is_default(const sh_binding *b) {
     for (uint32_t i = 2; i < b->schema->nparams; i++)
@@ -43,9 +40,9 @@ static bool rest_is_default(const sh_binding *b) {
 static sh_node *through_arithmetic(const sh_node *node, const sh_binding *b) {
     for (size_t k = 0; k < sizeof arithmetic / sizeof *arithmetic; k++) {
         if (strcmp(node->target, arithmetic[k].op) != 0 || !rest_is_default(b)) continue;
-        sh_node *input = is_number(b->args[1], arithmetic[k].neutral) ? node_of(b->args[0]) : NULL;
+        sh_node *input = is_number(b->args[1], arithmetic[k].neutral) ? sh__arg_node(b->args[0]) : NULL;
         if (!input && arithmetic[k].either && is_number(b->args[0], arithmetic[k].neutral))
-            input = node_of(b->args[1]);
+            input = sh__arg_node(b->args[1]);
         return input && same_spec(input, node) ? input : NULL;
     }
     return NULL;
@@ -55,7 +52,7 @@ static sh_node *through_dropout(const sh_binding *b) {
     const int p = sh_schema_find(b->schema, "p"), training = sh_schema_find(b->schema, "training");
     const sh_arg *on = b->args[training];
     const bool off = on && on->tag == SH_ARG_FLAG && !on->as.i;
-    return off || is_number(b->args[p], 0) ? node_of(b->args[0]) : NULL;
+    return off || is_number(b->args[p], 0) ? sh__arg_node(b->args[0]) : NULL;
 }
 
 static sh_node *through_op(const sh_node *node) {
@@ -65,16 +62,12 @@ static sh_node *through_op(const sh_node *node) {
 }
 
 static sh_node *through_module(const sh_node *node) {
-    const sh_module *root = sh__graph_root(node->graph)->object;
-    const sh_module *module = root ? sh_module_child(root, node->target) : NULL;
-    if (!module) {
-        sh_clear_error();
-        return NULL;
-    }
+    const sh_module *module = sh__node_module(node);
+    if (!module) return NULL;
     const char *type = sh_module_type_of(module)->name;
     const bool passes =
         strcmp(type, "Identity") == 0 || (strcmp(type, "Dropout") == 0 && !sh_module_is_training(module));
-    return passes && node->args.n == 1 ? node_of(&node->args.at[0]) : NULL;
+    return passes && node->args.n == 1 ? sh__arg_node(&node->args.at[0]) : NULL;
 }
 
 /* The input that the node gives back, or NULL. */

@@ -9,7 +9,7 @@
 
 #include "dispatch/chain.h"
 #include "graph/bind.h"
-#include "graph/module/module.h"
+#include "graph/module/module_impl.h"
 #include "ops/compare.h"
 
 static bool match_from(sh_match *m, uint32_t i);
@@ -34,17 +34,10 @@ static bool same_tensor(const sh_node *p, const sh_node *g) {
     return a == b || (a->device == SH_HOST && b->device == SH_HOST && sh_equal(a, b));
 }
 
-static const sh_module_type *module_type(const sh_node *node) {
-    const sh_module *root = sh__graph_root(node->graph)->object;
-    const sh_module *module = root ? sh_module_child(root, node->target) : NULL;
-    if (!module) sh_clear_error();
-    return module ? sh_module_type_of(module) : NULL;
-}
-
 /* As torch.fx: modules by their type where both graphs have them, else by their path. */
 static bool same_module(const sh_node *p, const sh_node *g) {
-    const sh_module_type *a = module_type(p), *b = module_type(g);
-    return a && b ? a == b : strcmp(p->target, g->target) == 0;
+    const sh_module *a = sh__node_module(p), *b = sh__node_module(g);
+    return a && b ? sh_module_type_of(a) == sh_module_type_of(b) : strcmp(p->target, g->target) == 0;
 }
 
 static bool same_target(const sh_node *p, const sh_node *g) {
