@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdlib.h>
 
+#include "dispatch/table.h"
 #include "tests/modes.h"
 
 TestSuite(mode);
@@ -430,6 +431,22 @@ Test(mode, a_mode_sees_only_what_it_wants_later_ops_included) {
     cr_assert(eq(str, seen, "W:mul W:mul_ W:mylib::later "));
     cr_assert(eq(u64, sh_mode_calls(m), 3));
     sh_pop_mode(m);
+    sh_mode_release(m);
+}
+
+/* What an op asks before it calls its kernel: with a mode that doesn't want it, the answer is that of an empty stack. */
+Test(mode, an_op_that_no_mode_wants_goes_the_way_of_an_empty_stack) {
+    static const char *const ops[] = {"mul", "linear", NULL};
+    sh_mode *m = sh_mode_new(noting, &(sh_mode_options){.ops = ops, .user = (void *)(uintptr_t) "W"});
+    cr_assert(sh__undisturbed(&sh__thread, SH_OP_add) && sh__undisturbed(&sh__thread, SH_OP_mul));
+    sh_push_mode(m);
+    cr_assert(sh__undisturbed(&sh__thread, SH_OP_add));
+    cr_assert(not(sh__undisturbed(&sh__thread, SH_OP_mul)));
+    sh_tensor *x = number(2);
+    cr_assert(eq(dbl, first(sh_add(x, x)), 4));
+    cr_assert(eq(u64, sh_mode_calls(m), 0));
+    sh_pop_mode(m);
+    cr_assert(sh__undisturbed(&sh__thread, SH_OP_mul));
     sh_mode_release(m);
 }
 
