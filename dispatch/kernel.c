@@ -239,6 +239,8 @@ static sh_status run_hidden(sh_call *call, const sh_slot *slot) {
     const uint32_t mark = thread->nitems, outer_mark = call->frame->mark,
                    simple = thread->gate & SH_GATE_SIMPLE;
     const sh_state state = thread->state;
+    sh_call *outer = call->frame->call; /* another record where a mode runs a kernel by itself */
+    call->frame->call = call;
     call->frame->mark = mark;
     thread->gate &= ~(uint32_t)SH_GATE_SIMPLE; /* a callback may run this: what is below it is hidden too */
     thread->state.start = SH_POS_COUNT;
@@ -250,6 +252,7 @@ static sh_status run_hidden(sh_call *call, const sh_slot *slot) {
                          call->op->name);
     thread->state = state;
     thread->gate |= simple;
+    call->frame->call = outer;
     call->frame->mark = outer_mark;
     sh__scope_release(mark, call->results, status >= 0 ? call->nresults : 0);
     return status;

@@ -203,3 +203,23 @@ Test(mode_results, a_push_inside_a_callback_does_not_lift_the_stack_of_the_next,
     sh_mode_time(false);
     sh_mode_release(bottom);
 }
+
+/* The value that the kernel for ref gives, read after another tensor was made. */
+static double on_ref;
+static sh_status asks_ref(sh_mode *mode, sh_call *call) {
+    (void)mode;
+    sh_value results[SH_MAX_RESULTS];
+    SH_TRY(sh_call_run_on(call, "ref", results));
+    const sh_tensor *other = number(1);
+    on_ref = results[0].as.tensor == other ? 0 : first(results[0].as.tensor);
+    return SH_PASS;
+}
+
+Test(mode_results, a_scope_in_a_kernel_that_a_mode_runs_keeps_its_results, .init = begin) {
+    sh_tensor *x = number(3);
+    sh_op_define("mylib::twice(Tensor x) -> Tensor", NULL, NULL);
+    sh_kernel_register("mylib::twice", "cpu", kernel_with_a_scope, NULL, "test", NULL);
+    sh_kernel_register("mylib::twice", "ref", kernel_with_a_scope, NULL, "test", NULL);
+    SH_WITH_MODE(asks_ref) { cr_assert(eq(dbl, first(sh_call_op("mylib::twice", x)), 6)); }
+    cr_assert(eq(dbl, on_ref, 6));
+}
