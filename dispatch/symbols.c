@@ -12,11 +12,15 @@
 #include "dispatch/status.h"
 
 /* From the 16 random bytes that the kernel gives a new process. */
-static uint64_t hash_of(const char *text, size_t length) {
+static uint64_t seed_of_process(void) {
     uint64_t seed = 0;
     const void *const random = (const void *)(uintptr_t)getauxval(AT_RANDOM);
     if (random) memcpy(&seed, random, sizeof seed);
-    return XXH3_64bits_withSeed(text, length, seed);
+    return seed;
+}
+
+static uint64_t hash_of(const sh_symbols *symbols, const char *text, size_t length) {
+    return XXH3_64bits_withSeed(text, length, symbols->seed);
 }
 
 /* Half of the hash stands in the slot: records that differ in it are not looked at. */
@@ -30,14 +34,14 @@ static sh_symbol_slot *find_slot(const sh_symbols *symbols, const char *text, si
         if (!slot->place) return slot;
         if (slot->hash != hash >> 32) continue;
         const sh_symbol *symbol = symbols->at[slot->place - 1];
-        if (symbol->hash == hash && strncmp(symbol->text, text, length) == 0 && !symbol->text[length])
+        if (symbol->hash == hash && symbol->length == length && memcmp(symbol->text, text, length) == 0)
             return slot;
     }
 }
 
 sh_symbol *sh__symbol_find(const sh_symbols *symbols, const char *text, size_t length) {
     if (!symbols->nslots) return NULL;
-    const uint32_t place = find_slot(symbols, text, length, hash_of(text, length))->place;
+    const uint32_t place = find_slot(symbols, text, length, hash_of(symbols, text, length))->place;
     return place ? symbols->at[place - 1] : NULL;
 }
 
@@ -47,7 +51,10 @@ static sh_status grow_slots(sh_symbols *symbols) {
     sh_symbol_slot *slots = sh__block_alloc(nslots * sizeof *slots, &bytes);
     if (!slots) return SH_ERROR_MEMORY;
     memset(slots, 0, nslots * sizeof *slots);
-    if (symbols->slots) sh__block_free(symbols->slots, symbols->slots_bytes);
+    if (symbols->slots)
+        sh__block_free(symbols->slots, symbols->slots_bytes);
+    else
+        symbols->seed = seed_of_process();
     symbols->slots_bytes = bytes;
     symbols->slots = slots;
     symbols->nslots = nslots;
@@ -80,14 +87,14 @@ static sh_status reserve(sh_symbols *symbols) {
 
 sh_symbol *sh__symbol(sh_symbols *symbols, const char *text, size_t length) {
     if (reserve(symbols) < 0) return NULL;
-    const uint64_t hash = hash_of(text, length);
+    const uint64_t hash = hash_of(symbols, text, length);
     sh_symbol *symbol;
     sh_symbol_slot *slot = find_slot(symbols, text, length, hash);
     if (slot->place) return symbols->at[slot->place - 1];
     const size_t size = sizeof *symbol + length + 1;
     symbol = sh__pool_alloc(&symbols->pool, size);
     if (!symbol) return NULL;
-    *symbol = (sh_symbol){.hash = hash, .large = size > SH_POOL_LARGEST};
+    *symbol = (sh_symbol){.hash = hash, .length = length, .large = size > SH_POOL_LARGEST};
     memcpy(symbol->text, text, length);
     symbol->text[length] = 0;
     symbols->at[symbols->n++] = symbol;

@@ -13,6 +13,7 @@ typedef struct sh_symbol {
     bool taken;
     bool large; /* not the pool's */
     uint64_t hash;
+    size_t length;
     char text[];
 } sh_symbol;
 
@@ -20,6 +21,7 @@ typedef struct sh_symbols {
     sh_symbol **at; /* in the order they were met */
     uint32_t n, nslots;
     struct sh_symbol_slot *slots; /* a power of two of them */
+    uint64_t seed;                /* of the hashes, from the first record on */
     size_t at_bytes, slots_bytes; /* of both blocks */
     sh_pool pool;                 /* of the records */
 } sh_symbols;

@@ -64,13 +64,15 @@ size_t sh_graph_size(const sh_graph *graph) { return graph->size; }
 
 /* ---- making nodes ---- */
 
-/* "max.dim" and "mylib::max" are named as max is. */
-static const char *plain_name(sh_opcode opcode, const char *target, char *name, size_t size) {
+/* "max.dim" and "mylib::max" are named as max is. `name` has room for the target. */
+static const char *plain_name(sh_opcode opcode, const char *target, char *name) {
     if (opcode != SH_CALL_FUNCTION) return target;
     const char *colons = strrchr(target, ':');
     if (strncmp(target, "operator.", 9) == 0) return target + 9;
-    snprintf(name, size, "%s", colons ? colons + 1 : target);
-    name[strcspn(name, ".")] = 0;
+    const char *const plain = colons ? colons + 1 : target;
+    const size_t length = strcspn(plain, ".");
+    memcpy(name, plain, length);
+    name[length] = 0;
     return name;
 }
 
@@ -88,13 +90,13 @@ static void snake_case(const char *target, char *name) {
 }
 
 static sh_symbol *name_from_target(sh_graph *graph, sh_opcode opcode, const char *target) {
-    const size_t length = strlen(target);
-    char *buffer = sh__alloc(3 * length + 2);
-    if (!buffer) return NULL;
+    const size_t length = strlen(target), room = 3 * length + 2;
+    char near[256], *buffer = near;
+    if (room > sizeof near && !(buffer = sh__alloc(room))) return NULL;
     char *const snake = buffer + length + 1;
-    snake_case(plain_name(opcode, target, buffer, length + 1), snake);
+    snake_case(plain_name(opcode, target, buffer), snake);
     sh_symbol *symbol = sh__name_create(graph, snake);
-    sh__free(buffer);
+    if (buffer != near) sh__free(buffer);
     return symbol;
 }
 

@@ -18,7 +18,7 @@ sh_origin *sh__identity_find(const sh_identities *identities, const sh_tensor *t
 }
 
 static sh_status grow(sh_identities *identities) {
-    sh_identities larger = {NULL, identities->n, identities->capacity ? identities->capacity * 2 : 64};
+    sh_identities larger = {NULL, identities->n, identities->capacity ? identities->capacity * 2 : 256};
     larger.at = sh__calloc(larger.capacity, sizeof *larger.at);
     if (!larger.at) return SH_ERROR_MEMORY;
     for (size_t i = 0; i < identities->capacity; i++)

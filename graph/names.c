@@ -4,8 +4,6 @@
  * trailing _N is a counter; keywords, builtins and the names that generated Python code needs are never
  * taken: sum -> sum_1. A name stays taken when its node is erased. */
 #include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,33 +243,50 @@ static size_t part(const char *name, size_t length, int64_t *number) {
     return length - digits - 1;
 }
 
-static bool is_free(const sh_graph *graph, const char *name, size_t length) {
-    const sh_symbol *symbol = sh__symbol_find(&graph->names, name, length);
-    return !(symbol && symbol->taken) && !is_reserved(name);
+/* Puts _N behind the base; returns the length of both. `number` is not negative, and what follows the base gives room. */
+static size_t add_number(char *name, size_t base_length, int64_t number) {
+    size_t digits = 1;
+    for (int64_t rest = number; rest > 9; rest /= 10) digits++;
+    const size_t length = base_length + 1 + digits;
+    name[base_length] = '_';
+    name[length] = 0;
+    for (size_t i = 1; i <= digits; i++, number /= 10) name[length - i] = (char)('0' + number % 10);
+    return length;
+}
+
+static sh_symbol *take_numbered(sh_graph *graph, sh_symbol *base, char *name, size_t length, int64_t number) {
+    const size_t base_length = base->length;
+    if (number >= 0) length = add_number(name, base_length, number);
+    if (number <= 0) number = base->count;
+    for (;;) {
+        sh_symbol *symbol = sh__symbol(&graph->names, name, length);
+        if (!symbol) return NULL;
+        if (!symbol->taken && !is_reserved(name)) {
+            base->count = number;
+            return symbol;
+        }
+        length = add_number(name, base_length, ++number);
+    }
 }
 
 /* `name` is a buffer with room for 24 more bytes. */
 static sh_symbol *take(sh_graph *graph, char *name, size_t length) {
     int64_t number;
     const size_t base_length = part(name, length, &number);
-    sh_symbol *base = sh__symbol(&graph->names, name, base_length);
-    if (!base) return NULL;
-    if (number >= 0) length = base_length + (size_t)sprintf(name + base_length, "_%" PRId64, number);
-    if (number <= 0) number = base->count;
-    while (!is_free(graph, name, length))
-        length = base_length + (size_t)sprintf(name + base_length, "_%" PRId64, ++number);
-    base->count = number;
-    sh_symbol *symbol = sh__symbol(&graph->names, name, length);
+    sh_symbol *symbol = sh__symbol(&graph->names, name, base_length);
+    if (symbol && (number >= 0 || symbol->taken || is_reserved(name)))
+        symbol = take_numbered(graph, symbol, name, length, number);
     if (symbol) symbol->taken = true;
     return symbol;
 }
 
 sh_symbol *sh__name_create(sh_graph *graph, const char *wish) {
-    char *name = sh__alloc(strlen(wish) + 32);
-    if (!name) return NULL;
+    char near[128], *name = near;
     if (!*wish) wish = "_unnamed";
+    const size_t room = strlen(wish) + 32;
+    if (room > sizeof near && !(name = sh__alloc(room))) return NULL;
     sh_symbol *symbol = take(graph, name, identifier(wish, name));
-    sh__free(name);
+    if (name != near) sh__free(name);
     return symbol;
 }
 

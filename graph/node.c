@@ -58,7 +58,8 @@ void sh_node_set_spec(sh_node *node, const sh_spec *spec) {
 const char *sh_node_scope(const sh_node *node) { return node->scope; }
 
 sh_status sh_node_set_scope(sh_node *node, const char *scope) {
-    const char *copy = sh__graph_string(node->graph, scope);
+    const char *before = node->prev ? node->prev->scope : NULL; /* mostly the same */
+    const char *copy = before && strcmp(before, scope) == 0 ? before : sh__graph_string(node->graph, scope);
     if (!copy) return SH_ERROR_MEMORY;
     node->scope = copy;
     return SH_OK;

@@ -14,7 +14,7 @@ static struct sh_path_entry *find_place(const sh_paths *paths, const void *objec
 
 static sh_status grow(sh_paths *paths) {
     sh_paths larger = *paths;
-    larger.capacity = paths->capacity ? paths->capacity * 2 : 64;
+    larger.capacity = paths->capacity ? paths->capacity * 2 : 256;
     larger.entries = sh__calloc(larger.capacity, sizeof *larger.entries);
     if (!larger.entries) return SH_ERROR_MEMORY;
     for (size_t i = 0; i < paths->capacity; i++)

@@ -35,14 +35,6 @@ static bool is_wanted(const sh_module_type *type) {
     return wanted;
 }
 
-static bool is_leaf(const sh_tracer *t, const sh_module *module, const char *path) {
-    const sh_trace_options *o = t->options;
-    const bool leaf = o->is_leaf ? o->is_leaf(path, module, o->user) : module->type->leaf;
-    return leaf && !is_wanted(module->type);
-}
-
-/* ---- what it gives ---- */
-
 /* Is nobody there to see calls but the trace itself? */
 static bool is_alone(const sh_tracer *t) {
     const sh_thread *thread = &sh__thread;
@@ -53,9 +45,18 @@ static bool is_alone(const sh_tracer *t) {
     return true;
 }
 
-/* A module with buffers may write to them in training: that must reach the trace, which sees to it that nothing is. */
+static bool is_leaf(const sh_tracer *t, const sh_module *module, const char *path) {
+    const sh_trace_options *o = t->options;
+    const bool leaf = o->is_leaf ? o->is_leaf(path, module, o->user) : module->type->leaf;
+    return leaf && (is_alone(t) || !is_wanted(module->type));
+}
+
+/* ---- what it gives ---- */
+
+/* A forward may write to buffers in training: that must reach the trace, which sees to it that nothing is. */
 static bool may_skip_modes(const sh_tracer *t, const sh_module *module) {
-    return module->type->ops && !(module->training && module->buffers.n) && is_alone(t);
+    const sh_module_type *type = module->type;
+    return type->ops && (type->infer || !(module->training && module->buffers.n)) && is_alone(t);
 }
 
 /* The shapes of the result, while nothing is recorded. */
@@ -105,13 +106,13 @@ static sh_status collect(sh_tracer *t, sh_values inputs, sh_arg *args, sh_arg *e
 static sh_node *add_node(sh_tracer *t, const char *path, sh_values inputs) {
     size_t n = inputs.n;
     for (size_t i = 0; i < inputs.n; i++) n += inputs.at[i].count;
-    sh_arg *args = sh__alloc((n + 1) * sizeof *args);
-    if (!args) return NULL;
+    sh_arg near[16], *args = near;
+    if (n > sizeof near / sizeof *near && !(args = sh__alloc(n * sizeof *args))) return NULL;
     sh_node *node = NULL;
     if (collect(t, inputs, args, args + inputs.n) >= 0)
         node = sh_graph_create_node(t->recorder->graph, SH_CALL_MODULE, path, (sh_args){args, inputs.n},
                                     SH_NO_KWARGS, NULL);
-    sh__free(args);
+    if (args != near) sh__free(args);
     return node;
 }
 

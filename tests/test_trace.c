@@ -388,3 +388,29 @@ static bool trace_and_run(void) {
 }
 
 Test(trace, every_allocation_may_fail) { fail_each("tracing", trace_and_run); }
+
+/* ---- statistics ---- */
+
+static bool is_still(const sh_module *bn) {
+    return sh_item_int(sh_module_buffer(bn, "num_batches_tracked")) == 0 &&
+           sh_item(sh_max(sh_abs(sh_module_buffer(bn, "running_mean")))) == 0 &&
+           sh_item(sh_min(sh_module_buffer(bn, "running_var"))) == 1;
+}
+
+Test(trace, statistics_of_a_batch_norm_in_training_stay_as_they_are) {
+    SH_SCOPE {
+        sh_module *bn = sh_nn_batch_norm2d(3);
+        sh_tensor *x = sh_rand(SH_SIZES(2, 3, 4, 4));
+        sh_graph_free(sh_trace(bn, SH_INPUTS(x), NULL));
+        cr_expect(sh_error() == NULL && is_still(bn), "alone");
+        sh_mode *noting = noting_mode("a");
+        SH_WITH_MODE(noting) sh_graph_free(sh_trace(bn, SH_INPUTS(x), NULL));
+        cr_expect(sh_error() == NULL && is_still(bn), "under a mode");
+        cr_expect(sh_forward(bn, sh_tensor_new_on(SH_META, SH_F32, SH_SIZES(2, 3, 4, 4))) != NULL &&
+                      is_still(bn),
+                  "without data");
+        cr_expect(sh_forward(bn, x) != NULL && !is_still(bn), "and with data they move");
+        sh_mode_release(noting);
+        sh_module_release(bn);
+    }
+}

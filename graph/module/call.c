@@ -70,7 +70,7 @@ static sh_status run_hooks_after(sh_module *module, sh_values inputs, sh_value *
 
 /* ---- forward ---- */
 
-static sh_value forward(sh_module *module, sh_values inputs) {
+sh_value sh__module_forward(sh_module *module, sh_values inputs) {
     const sh_module_type *type = module->type;
     if (type->forward_values) return type->forward_values(module, inputs);
     if (!type->forward) {
@@ -85,7 +85,7 @@ static sh_value forward(sh_module *module, sh_values inputs) {
 }
 
 static sh_status run_forward(sh_module *module, sh_values inputs, sh_value *output) {
-    *output = forward(module, inputs);
+    *output = sh__module_forward(module, inputs);
     if (sh__error_pending()) return sh_error()->code;
     if (output->tag != SH_TAG_NONE) return SH_OK;
     return sh_fail(SH_ERROR_RESULT, "%s: forward returned neither a result nor an error", module->type->name);

@@ -137,15 +137,20 @@ sh_graph *sh_graph_module_graph(const sh_module *module) {
 
 /* ---- making ---- */
 
+static sh_module *add_container(sh_module *module, const char *path, size_t length) {
+    char *part = sh__strdup(path);
+    if (!part) return NULL;
+    part[length] = 0;
+    sh_module *container = sh_module_give(module, part, sh_module_new(&container_type));
+    sh__free(part);
+    return container;
+}
+
 /* The module that will hold the last part of a path, `*name`; those that are missing on the way are made. */
 static sh_module *make_way(sh_module *module, const char *path, const char **name) {
     for (const char *dot; module && (dot = strchr(path, '.')); path = dot + 1) {
-        char *part = sh__strdup(path);
-        if (!part) return NULL;
-        part[dot - path] = 0;
-        sh_module *next = sh_module_child(module, part);
-        module = next ? next : sh_module_give(module, part, sh_module_new(&container_type));
-        sh__free(part);
+        const sh_slot_entry *next = sh__slot_named(&module->children, path, (size_t)(dot - path));
+        module = next ? next->object : add_container(module, path, (size_t)(dot - path));
     }
     *name = path;
     return module;
@@ -161,14 +166,38 @@ sh_status sh_graph_module_add_submodule(sh_module *module, const char *path, sh_
     return holder ? sh_module_set(holder, name, child) : sh_error()->code;
 }
 
-static sh_status take_module(sh_module *module, sh_module *root, const sh_node *node) {
-    const char *path = sh_node_target(node);
-    sh_module *wanted = sh_module_child(root, path);
+/* What a graph module is made from, and where in it the last target was found: the next one mostly hangs beside it. */
+typedef struct taker {
+    sh_module *root, *module;
+    const char *path;  /* the last target */
+    size_t length;     /* of its path up to the last dot; 0: none */
+    sh_module *source; /* what is there in root */
+    sh_module *holder; /* and in the module */
+} taker;
+
+/* Sets source and holder for this target; false: the root has no such place, or memory is out. */
+static bool go_to(taker *t, const char *path, const char **name) {
+    const char *dot = strrchr(path, '.');
+    const size_t length = dot ? (size_t)(dot - path) : 0;
+    *name = dot ? dot + 1 : path;
+    if (t->holder && t->length == length && memcmp(t->path, path, length) == 0) return true;
+    t->holder = NULL;
+    t->source = sh__module_at(t->root, path, length);
+    t->path = path;
+    t->length = length;
+    if (t->source) t->holder = make_way(t->module, path, name);
+    return t->holder != NULL;
+}
+
+static sh_status take_module(taker *t, const sh_node *node) {
+    const char *path = sh_node_target(node), *name;
+    const bool found = go_to(t, path, &name);
+    if (sh__error_pending()) return sh_error()->code;
+    sh_module *wanted = found ? sh_module_child(t->source, name) : NULL;
     if (!wanted)
         return sh_fail(SH_ERROR_VALUE, "node %%%s calls %s, which %s has not", sh_node_name(node), path,
-                       root->type->name);
-    return sh_module_child(module, path) == wanted ? SH_OK
-                                                   : sh_graph_module_add_submodule(module, path, wanted);
+                       t->root->type->name);
+    return sh_module_child(t->holder, name) == wanted ? SH_OK : sh_module_set(t->holder, name, wanted);
 }
 
 static sh_status take_tensor(sh_module *module, sh_module *root, const sh_graph *graph, const sh_node *node) {
@@ -186,8 +215,9 @@ static sh_status take_tensor(sh_module *module, sh_module *root, const sh_graph 
 }
 
 static sh_status take_all(sh_module *module, sh_module *root, const sh_graph *graph) {
+    taker t = {.root = root, .module = module};
     for (const sh_node *node = sh_graph_first(graph); node; node = sh_node_next(node)) {
-        if (sh_node_opcode(node) == SH_CALL_MODULE) SH_TRY(take_module(module, root, node));
+        if (sh_node_opcode(node) == SH_CALL_MODULE) SH_TRY(take_module(&t, node));
         if (sh_node_opcode(node) == SH_GET_ATTR) SH_TRY(take_tensor(module, root, graph, node));
     }
     return SH_OK;

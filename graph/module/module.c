@@ -55,8 +55,8 @@ void *sh_module_state(const sh_module *module) { return (void *)(uintptr_t)modul
 /* ---- slots ---- */
 
 sh_slot_entry *sh__slot_named(const sh_slots *slots, const char *name, size_t length) {
-    for (uint32_t i = 0; i < slots->n; i++)
-        if (strncmp(slots->at[i].name, name, length) == 0 && !slots->at[i].name[length]) return &slots->at[i];
+    for (sh_slot_entry *entry = slots->at, *end = entry + slots->n; entry < end; entry++)
+        if (entry->length == length && memcmp(entry->name, name, length) == 0) return entry;
     return NULL;
 }
 
@@ -83,7 +83,7 @@ static sh_status put(sh_slots *slots, const char *name, void *object, void (*rel
     SH_TRY(reserve(slots));
     char *copy = sh__strdup(name);
     if (!copy) return SH_ERROR_MEMORY;
-    slots->at[slots->n++] = (sh_slot_entry){copy, object};
+    slots->at[slots->n++] = (sh_slot_entry){copy, strlen(copy), object};
     return SH_OK;
 }
 
@@ -119,8 +119,7 @@ static sh_status check_name(const sh_module *module, const char *name, const sh_
     return SH_OK;
 }
 
-/* The module at the first `length` bytes of a path, or NULL. */
-static sh_module *descend(const sh_module *module, const char *path, size_t length) {
+sh_module *sh__module_at(const sh_module *module, const char *path, size_t length) {
     const char *const end = path + length;
     while (module && path < end) {
         const char *dot = memchr(path, '.', (size_t)(end - path));
@@ -133,14 +132,14 @@ static sh_module *descend(const sh_module *module, const char *path, size_t leng
 }
 
 sh_module *sh_module_child(const sh_module *module, const char *path) {
-    return descend(module, path, strlen(path));
+    return sh__module_at(module, path, strlen(path));
 }
 
 /* The module that holds the last part of the path, which `*name` becomes; NULL and an error if there is none. */
 static sh_module *holder(sh_module *module, const char *path, const char **name) {
     const char *dot = strrchr(path, '.');
     *name = dot ? dot + 1 : path;
-    sh_module *found = descend(module, path, dot ? (size_t)(dot - path) : 0);
+    sh_module *found = sh__module_at(module, path, dot ? (size_t)(dot - path) : 0);
     if (!found)
         sh_fail(SH_ERROR_VALUE, "%s has no module %.*s", module->type->name, (int)(dot ? dot - path : 0),
                 path);
@@ -172,7 +171,7 @@ sh_status sh_module_set_buffer(sh_module *module, const char *name, sh_tensor *v
 
 sh_tensor *sh__module_tensor(const sh_module *module, const char *path, uint32_t what) {
     const char *dot = strrchr(path, '.'), *name = dot ? dot + 1 : path;
-    module = descend(module, path, dot ? (size_t)(dot - path) : 0);
+    module = sh__module_at(module, path, dot ? (size_t)(dot - path) : 0);
     const sh_slot_entry *entry = NULL;
     if (module && (what & SH_PARAMETERS)) entry = sh__slot_named(&module->parameters, name, strlen(name));
     if (module && !entry && (what & SH_BUFFERS)) entry = sh__slot_named(&module->buffers, name, strlen(name));

@@ -13,7 +13,8 @@
 /* One named thing. In the list of parameters and buffers the object is a tensor, in that of children a module. */
 typedef struct sh_slot_entry {
     char *name;
-    void *object; /* one reference held */
+    size_t length; /* of the name */
+    void *object;  /* one reference held */
 } sh_slot_entry;
 
 typedef struct sh_slots {
@@ -42,6 +43,10 @@ struct sh_module {
 
 /* The entry of that name (`length` bytes), or NULL. */
 sh_slot_entry *sh__slot_named(const sh_slots *slots, const char *name, size_t length);
+/* The module at the first `length` bytes of a path, or NULL; at none of them, `module`. */
+sh_module *sh__module_at(const sh_module *module, const char *path, size_t length);
+/* What the type's forward gives, without scopes and hooks. */
+sh_value sh__module_forward(sh_module *module, sh_values inputs);
 /* The module that a call_module node calls; NULL without an error if its graph has none there. */
 const sh_module *sh__node_module(const sh_node *node);
 /* The tensor at a dotted path, parameter or buffer as `what` says (SH_PARAMETERS | SH_BUFFERS), or NULL. */

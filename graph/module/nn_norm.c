@@ -38,7 +38,7 @@ sh_tensor *sh__nn_batch_norm2d_forward(sh_module *self, sh_tensor *x) {
         sh_fail(SH_ERROR_SHAPE, "BatchNorm2d: input has %d dimensions, expected 4", sh_tensor_ndim(x));
         return NULL;
     }
-    const bool moves = self->training && mean && batches;
+    const bool moves = self->training && mean && batches && sh_tensor_device(x) != SH_META;
     if (moves) sh_add_(batches, 1);
     return sh_batch_norm(x, .running_mean = mean, .running_var = var,
                          .weight = sh_module_parameter(self, "weight"),

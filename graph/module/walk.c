@@ -16,7 +16,7 @@ static const void **find_place(const sh_seen *seen, const void *address) {
 }
 
 static sh_status grow(sh_seen *seen) {
-    sh_seen larger = {NULL, seen->n, seen->capacity ? seen->capacity * 2 : 32};
+    sh_seen larger = {NULL, seen->n, seen->capacity ? seen->capacity * 2 : 256};
     larger.at = sh__calloc(larger.capacity, sizeof *larger.at);
     if (!larger.at) return SH_ERROR_MEMORY;
     for (size_t i = 0; i < seen->capacity; i++)
