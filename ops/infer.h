@@ -7,6 +7,7 @@
 #include "ops/infer_linalg.h"
 #include "ops/infer_nn.h"
 #include "ops/infer_pointwise.h"
+#include "ops/infer_quantize.h"
 #include "ops/infer_reduce.h"
 #include "ops/infer_shape.h"
 #include "ops/infer_window.h"

@@ -127,10 +127,9 @@ static sh_status check_conv_window(const char *op, const sh_window *w, const cha
     return SH_OK;
 }
 
-sh_status sh_infer_conv(sh_spec *r, const char *op, const sh_tensor *input, const sh_tensor *weight,
-                        const sh_tensor *bias, sh_ints stride, sh_ints padding, sh_ints dilation,
-                        int64_t groups) {
-    const int axes = strcmp(op, "conv1d") == 0 ? 1 : 2;
+sh_status sh_infer_conv_sizes(sh_spec *r, const char *op, int axes, const sh_tensor *input,
+                              const sh_tensor *weight, const sh_tensor *bias, sh_ints stride, sh_ints padding,
+                              sh_ints dilation, int64_t groups) {
     char text[160];
     if (input->ndim != axes + 1 && input->ndim != axes + 2)
         return sh_fail(SH_ERROR_SHAPE, "%s: input is %s, expected %d dimensions, or %d with a batch", op,
@@ -139,7 +138,6 @@ sh_status sh_infer_conv(sh_spec *r, const char *op, const sh_tensor *input, cons
         return sh_fail(SH_ERROR_SHAPE, "%s: weight is %s, expected %d dimensions", op,
                        type_text(weight, text), axes + 2);
     SH_TRY(check_conv_lists(op, axes, stride, padding, dilation, groups));
-    SH_TRY(check_conv_dtypes(op, input, weight, bias));
     SH_TRY(check_conv_channels(op, input, weight, bias, groups));
     const sh_conv c = sh_conv_of(input, weight, stride, padding, dilation, groups);
     SH_TRY(check_conv_window(op, &c.y, "height"));
@@ -149,6 +147,14 @@ sh_status sh_infer_conv(sh_spec *r, const char *op, const sh_tensor *input, cons
     if (axes == 2) r->sizes[r->ndim - 2] = c.y.out;
     r->sizes[r->ndim - 1] = c.x.out;
     return SH_OK;
+}
+
+sh_status sh_infer_conv(sh_spec *r, const char *op, const sh_tensor *input, const sh_tensor *weight,
+                        const sh_tensor *bias, sh_ints stride, sh_ints padding, sh_ints dilation,
+                        int64_t groups) {
+    SH_TRY(check_conv_dtypes(op, input, weight, bias));
+    return sh_infer_conv_sizes(r, op, strcmp(op, "conv1d") == 0 ? 1 : 2, input, weight, bias, stride, padding,
+                               dilation, groups);
 }
 
 /* ---- pooling ---- */

@@ -25,6 +25,11 @@ sh_status sh_infer_conv(sh_spec *r, const char *op, const sh_tensor *input, cons
                         const sh_tensor *bias, sh_ints stride, sh_ints padding, sh_ints dilation,
                         int64_t groups);
 
+/* The part that looks at no dtype; `axes` is 1 or 2. The result is of the input's dtype. */
+sh_status sh_infer_conv_sizes(sh_spec *r, const char *op, int axes, const sh_tensor *input,
+                              const sh_tensor *weight, const sh_tensor *bias, sh_ints stride, sh_ints padding,
+                              sh_ints dilation, int64_t groups);
+
 typedef struct sh_pool {
     int64_t planes; /* batch times channels */
     sh_window y, x;

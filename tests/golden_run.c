@@ -31,9 +31,9 @@ static const struct tolerance {
 };
 
 /* Refusals that depend on data, which a meta tensor has none of. */
-static const char *const DATA_REFUSALS[] = {"ZeroDivisionError", "index out of range in self",
-                                            "without overflow", "unsupported operation",
-                                            "self indexing axis"};
+static const char *const DATA_REFUSALS[] = {"ZeroDivisionError",  "index out of range in self",
+                                            "without overflow",   "unsupported operation",
+                                            "self indexing axis", "an entry is no part of a grid"};
 
 /* ---- values ---- */
 

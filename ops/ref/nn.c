@@ -1,14 +1,14 @@
 /* nn.c - ops of neural nets in the ref backend: one result after the other, in double or modulo 2^64.
  *
- * Windows are walked as infer_window.h describes them: what falls outside the input is skipped. */
+ * Windows are walked as window.h says. */
 #include <math.h>
 #include <string.h>
 
 #include "dispatch/number.h"
 #include "ops/element.h"
 #include "ops/infer_nn.h"
-#include "ops/infer_window.h"
 #include "ops/kernels.h"
+#include "ops/ref/window.h"
 
 /* ---- sums ---- */
 
@@ -44,36 +44,15 @@ static void store_mean(const sum *s, void *to, int64_t divisor) {
         sh_store_i64(s->dtype, to, (int64_t)s->integers / divisor);
 }
 
-/* ---- windows ---- */
-
-/* The inputs that window `o` meets along one axis: from + k * step, for those k in [first, last). */
-typedef struct span {
-    int64_t from, step, first, last;
-} span;
-
-static span span_of(const sh_window *w, int64_t o) {
-    span s = {o * w->stride - w->padding, w->dilation, 0, w->kernel};
-    while (s.first < w->kernel && s.from + s.first * s.step < 0) s.first++;
-    while (s.last > s.first && s.from + (s.last - 1) * s.step >= w->in) s.last--;
-    return s;
-}
-
-static const char *at2(const sh_tensor *t, const char *plane, int64_t y, int64_t x) {
-    const int64_t row = t->ndim > 1 ? t->strides[t->ndim - 2] : 0;
-    return plane + (y * row + x * t->strides[t->ndim - 1]) * (int64_t)t->element;
-}
+/* ---- convolution ---- */
 
 /* The sum over one channel's window. Heights are 1 for a 1-d convolution, whose y is always 0. */
 static void add_window(sum *s, const sh_tensor *input, const char *plane, const sh_tensor *weight,
-                       const char *filter, span y, span x) {
+                       const char *filter, sh_span y, sh_span x) {
     for (int64_t i = y.first; i < y.last; i++)
         for (int64_t j = x.first; j < x.last; j++)
-            add_product(s, at2(input, plane, y.from + i * y.step, x.from + j * x.step),
-                        at2(weight, filter, i, j));
-}
-
-static const char *advance(const sh_tensor *t, const char *at, int dim, int64_t n) {
-    return at + n * t->strides[dim] * (int64_t)t->element;
+            add_product(s, sh_at2(input, plane, y.from + i * y.step, x.from + j * x.step),
+                        sh_at2(weight, filter, i, j));
 }
 
 static void convolve(sh_tensor *r, const sh_tensor *input, const sh_tensor *weight, const sh_tensor *bias,
@@ -83,12 +62,13 @@ static void convolve(sh_tensor *r, const sh_tensor *input, const sh_tensor *weig
     SH_EACH_ELEMENT(r, i) {
         sum s = sum_of((sh_dtype)r->dtype);
         const int64_t o = i[channel];
-        const char *image = channel ? advance(input, input->data, 0, i[0]) : input->data;
-        const span y = span_of(&c->y, axes == 2 ? i[channel + 1] : 0), x = span_of(&c->x, i[r->ndim - 1]);
+        const char *image = channel ? sh_advance(input, input->data, 0, i[0]) : input->data;
+        const sh_span y = sh_span_of(&c->y, axes == 2 ? i[channel + 1] : 0),
+                      x = sh_span_of(&c->x, i[r->ndim - 1]);
         for (int64_t k = 0; k < depth; k++)
-            add_window(&s, input, advance(input, image, channel, o / width * depth + k), weight,
-                       advance(weight, advance(weight, weight->data, 0, o), 1, k), y, x);
-        if (bias) add(&s, advance(bias, bias->data, 0, o));
+            add_window(&s, input, sh_advance(input, image, channel, o / width * depth + k), weight,
+                       sh_advance(weight, sh_advance(weight, weight->data, 0, o), 1, k), y, x);
+        if (bias) add(&s, sh_advance(bias, bias->data, 0, o));
         store_mean(&s, sh_element(r, i, r->ndim), 1);
     }
 }
@@ -109,7 +89,7 @@ sh_status sh_ref_conv1d(sh_tensor *r, sh_tensor *input, sh_tensor *weight, sh_te
 
 static const char *plane_of(const sh_tensor *t, const int64_t *index) {
     const char *at = t->data;
-    for (int i = 0; i < t->ndim - 2; i++) at = advance(t, at, i, index[i]);
+    for (int i = 0; i < t->ndim - 2; i++) at = sh_advance(t, at, i, index[i]);
     return at;
 }
 
@@ -131,11 +111,11 @@ sh_status sh_ref_max_pool2d(sh_tensor *r, sh_tensor *self, sh_ints kernel_size, 
                             sh_ints padding, sh_ints dilation, bool ceil_mode) {
     const sh_pool p = sh_pool_of(self, kernel_size, stride, padding, dilation, ceil_mode);
     SH_EACH_ELEMENT(r, i) {
-        const span y = span_of(&p.y, i[r->ndim - 2]), x = span_of(&p.x, i[r->ndim - 1]);
+        const sh_span y = sh_span_of(&p.y, i[r->ndim - 2]), x = sh_span_of(&p.x, i[r->ndim - 1]);
         const char *plane = plane_of(self, i), *largest = NULL;
         for (int64_t k = y.first; k < y.last; k++)
             for (int64_t l = x.first; l < x.last; l++) {
-                const char *at = at2(self, plane, y.from + k * y.step, x.from + l * x.step);
+                const char *at = sh_at2(self, plane, y.from + k * y.step, x.from + l * x.step);
                 if (!largest || is_larger((sh_dtype)self->dtype, at, largest)) largest = at;
             }
         if (largest)
@@ -146,16 +126,16 @@ sh_status sh_ref_max_pool2d(sh_tensor *r, sh_tensor *self, sh_ints kernel_size, 
     return SH_OK;
 }
 
-static sum sum_of_plane(const sh_tensor *self, const char *plane, span y, span x) {
+static sum sum_of_plane(const sh_tensor *self, const char *plane, sh_span y, sh_span x) {
     sum s = sum_of((sh_dtype)self->dtype);
     for (int64_t k = y.first; k < y.last; k++)
         for (int64_t l = x.first; l < x.last; l++)
-            add(&s, at2(self, plane, y.from + k * y.step, x.from + l * x.step));
+            add(&s, sh_at2(self, plane, y.from + k * y.step, x.from + l * x.step));
     return s;
 }
 
 /* Padding counts, but not what lies beyond it on the right. */
-static int64_t counted(const sh_window *w, span s, bool count_include_pad) {
+static int64_t counted(const sh_window *w, sh_span s, bool count_include_pad) {
     if (!count_include_pad) return s.last - s.first;
     const int64_t end = s.from + w->kernel, limit = w->in + w->padding;
     return (end < limit ? end : limit) - s.from;
@@ -166,7 +146,7 @@ sh_status sh_ref_avg_pool2d(sh_tensor *r, sh_tensor *self, sh_ints kernel_size, 
                             int64_t divisor_override) {
     const sh_pool p = sh_pool_of(self, kernel_size, stride, padding, (sh_ints){NULL, 0}, ceil_mode);
     SH_EACH_ELEMENT(r, i) {
-        const span y = span_of(&p.y, i[r->ndim - 2]), x = span_of(&p.x, i[r->ndim - 1]);
+        const sh_span y = sh_span_of(&p.y, i[r->ndim - 2]), x = sh_span_of(&p.x, i[r->ndim - 1]);
         const sum s = sum_of_plane(self, plane_of(self, i), y, x);
         const int64_t count = counted(&p.y, y, count_include_pad) * counted(&p.x, x, count_include_pad);
         store_mean(&s, sh_element(r, i, r->ndim), divisor_override == SH_NO_INT ? count : divisor_override);
@@ -175,17 +155,17 @@ sh_status sh_ref_avg_pool2d(sh_tensor *r, sh_tensor *self, sh_ints kernel_size, 
 }
 
 /* Window `o` of `out` over `in` inputs: from floor(o in / out) to ceil((o + 1) in / out). */
-static span adaptive_span(int64_t in, int64_t out, int64_t o) {
+static sh_span adaptive_span(int64_t in, int64_t out, int64_t o) {
     const int64_t from = o * in / out, to = ((o + 1) * in + out - 1) / out;
-    return (span){from, 1, 0, to - from};
+    return (sh_span){from, 1, 0, to - from};
 }
 
 sh_status sh_ref_adaptive_avg_pool2d(sh_tensor *r, sh_tensor *self, sh_ints output_size) {
     (void)output_size;
     const int n = r->ndim;
     SH_EACH_ELEMENT(r, i) {
-        const span y = adaptive_span(self->sizes[n - 2], r->sizes[n - 2], i[n - 2]);
-        const span x = adaptive_span(self->sizes[n - 1], r->sizes[n - 1], i[n - 1]);
+        const sh_span y = adaptive_span(self->sizes[n - 2], r->sizes[n - 2], i[n - 2]);
+        const sh_span x = adaptive_span(self->sizes[n - 1], r->sizes[n - 1], i[n - 1]);
         const sum s = sum_of_plane(self, plane_of(self, i), y, x);
         store_mean(&s, sh_element(r, i, n), y.last * x.last);
     }

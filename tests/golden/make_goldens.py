@@ -16,6 +16,7 @@ import cases_create
 import cases_large
 import cases_nn
 import cases_pointwise
+import cases_quantize
 import cases_reduce
 import cases_shape
 import golden
@@ -33,6 +34,7 @@ FILES = {
     "convolution": [cases_nn.convolution],
     "pooling": [cases_nn.pooling],
     "normalisation": [cases_nn.normalisation, cases_nn.embedding, cases_nn.padding, cases_nn.dropout],
+    "quantized": [cases_quantize.quantizing, cases_quantize.dequantizing, cases_quantize.products, cases_quantize.convolutions, cases_quantize.sums],
     "shape": [cases_shape.reshaping, cases_shape.axes, cases_shape.picking, cases_shape.splitting],
     "movement": [cases_shape.joining, cases_shape.copying, cases_shape.by_index],
     "large": [cases_large.pointwise, cases_large.reducing, cases_large.products, cases_large.images, cases_large.moving],
@@ -75,7 +77,7 @@ SPECIAL = {
     "std": lambda x, dim=None, unbiased=True, keepdim=False, **rest: torch.std(x, dim, unbiased, keepdim, **rest),
     "var": lambda x, dim=None, unbiased=True, keepdim=False, **rest: torch.var(x, dim, unbiased, keepdim, **rest),
     "norm": lambda x, p=2, dim=None, keepdim=False, **rest: torch.norm(x, p, dim, keepdim, **rest),
-    "batch_norm": batch_norm, "arange": range_of, "embedding": torch.embedding,
+    **cases_quantize.FUNCTIONS, "batch_norm": batch_norm, "arange": range_of, "embedding": torch.embedding,
 }
 SCHEMA_FORM = {"slice", "copy", "relu6", "leaky_relu", "elu", "gelu", "silu", "softplus", "hardsigmoid", "hardswish", "hardtanh"}
 
