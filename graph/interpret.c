@@ -211,6 +211,14 @@ static sh_status run_all(sh_interpreter *in) {
 }
 
 sh_status sh_interpreter_run(sh_interpreter *in, sh_arguments inputs, sh_value *result) {
+    if (!in->options.run) return sh_interpreter_run_graph(in, inputs, result);
+    if (sh__error_pending()) return sh_error()->code;
+    *result = sh_none();
+    const sh_status status = in->options.run(in, inputs, result);
+    return status < 0 || sh__error_pending() ? sh__error_ensure(status) : SH_OK;
+}
+
+sh_status sh_interpreter_run_graph(sh_interpreter *in, sh_arguments inputs, sh_value *result) {
     if (sh__error_pending()) return sh_error()->code;
     if (in->program) return sh_fail(SH_ERROR_VALUE, "sh_interpreter_run: the interpreter is running already");
     sh_status status = prepare(in, inputs);

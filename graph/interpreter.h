@@ -21,6 +21,8 @@ SH_BEGIN_DECLS
 
 typedef struct sh_interpreter sh_interpreter;
 
+/* A whole run, as sh_interpreter_run. */
+typedef sh_status (*sh_run_graph)(sh_interpreter *in, sh_arguments inputs, sh_value *result);
 /* A whole node: its arguments are still to be fetched. Tensors in the result are the scope's or somebody else's; the
  * interpreter takes its own reference. */
 typedef sh_status (*sh_run_node)(sh_interpreter *in, sh_node *node, sh_value *result);
@@ -31,6 +33,7 @@ typedef sh_status (*sh_run_opcode)(sh_interpreter *in, sh_node *node, sh_argumen
 /* What stands in for the interpreter's own ways; NULL: they stay. */
 typedef struct sh_interpreter_options {
     void *user;
+    sh_run_graph run;
     sh_run_node run_node;
     sh_run_opcode placeholder, get_attr, call_function, call_module, output;
     bool keep_values; /* values stay until the next run, instead of until their last use */
@@ -55,6 +58,7 @@ SH_API sh_status sh_interpreter_set_value(sh_interpreter *in, const sh_node *nod
 SH_API sh_value sh_interpreter_value(const sh_interpreter *in, const sh_node *node);
 
 /* ---- the interpreter's own ways ---- for hooks to fall back on, with other arguments if they like */
+SH_API sh_status sh_interpreter_run_graph(sh_interpreter *in, sh_arguments inputs, sh_value *result);
 SH_API sh_status sh_interpreter_run_node(sh_interpreter *in, sh_node *node, sh_value *result);
 SH_API sh_status sh_interpreter_placeholder(sh_interpreter *in, sh_node *node, sh_arguments args,
                                             sh_value *result);

@@ -74,6 +74,37 @@ Test(interpreter, each_opcode_may_be_overridden_and_fall_back) {
     sh_graph_free(g);
 }
 
+/* The mean of two runs. */
+static sh_status run_twice(sh_interpreter *in, sh_arguments inputs, sh_value *result) {
+    sh_value again;
+    ++*(int *)sh_interpreter_user(in);
+    SH_TRY(sh_interpreter_run_graph(in, inputs, result));
+    SH_TRY(sh_interpreter_run_graph(in, inputs, &again));
+    *result = sh_value_tensor(sh_mul(sh_add(result->as.tensor, again.as.tensor), 0.5));
+    return SH_OK;
+}
+static sh_status refuse(sh_interpreter *in, sh_arguments inputs, sh_value *result) {
+    (void)in, (void)inputs, (void)result;
+    return SH_ERROR_VALUE;
+}
+
+Test(interpreter, a_whole_run_may_be_overridden_and_fall_back) {
+    int runs = 0;
+    sh_graph *g = small_net();
+    sh_interpreter *in = sh_interpreter_new(g, &(sh_interpreter_options){.user = &runs, .run = run_twice});
+    cr_expect(eq(dbl, run_interpreter(in, SH_ARGUMENTS(SH_FLOATS(1, 2))), 14));
+    cr_expect(eq(int, runs, 1));
+    sh_interpreter_free(in);
+    in = sh_interpreter_new(g, &(sh_interpreter_options){.run = refuse});
+    sh_value result;
+    cr_expect(eq(int, sh_interpreter_run(in, SH_ARGUMENTS(SH_FLOATS(1, 2)), &result), SH_ERROR_VALUE));
+    cr_expect(sh_error() != NULL && result.tag == SH_TAG_NONE,
+              "an error that says nothing is one all the same");
+    sh_clear_error();
+    sh_interpreter_free(in);
+    sh_graph_free(g);
+}
+
 static sh_status shifted(sh_interpreter *in, sh_node *node, sh_arguments args, sh_value *result) {
     sh_tensor *x = sh_add(args.at[0].value.as.tensor, 1.0);
     sh_argument more[4];

@@ -82,11 +82,10 @@ void sh_graph_set_module(sh_graph *graph, sh_module *module) {
     if (graph) sh__graph_set_root(graph, root_of(module, true));
 }
 
-const sh_module *sh__node_module(const sh_node *node) {
+sh_module *sh_node_module(const sh_node *node) {
     const sh_module *root = sh__graph_root(sh_node_graph(node))->object;
-    const sh_module *module = root ? sh_module_child(root, sh_node_target(node)) : NULL;
-    if (!module) sh_clear_error();
-    return module;
+    return root && sh_node_opcode(node) == SH_CALL_MODULE ? sh_module_child(root, sh_node_target(node))
+                                                          : NULL;
 }
 
 /* ---- running ---- */

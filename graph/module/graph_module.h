@@ -30,6 +30,8 @@ SH_API sh_status sh_graph_module_delete_all_unused_submodules(sh_module *module,
 
 /* Where call_module and get_attr nodes of a graph look; retained. NULL takes it off. */
 SH_API void sh_graph_set_module(sh_graph *graph, sh_module *module);
+/* The module that a call_module node calls, borrowed; NULL without an error if it calls none, or its graph has none there. */
+SH_API sh_module *sh_node_module(const sh_node *node);
 
 SH_END_DECLS
 

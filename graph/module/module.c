@@ -50,6 +50,9 @@ void sh_module_release(sh_module *module) {
 }
 
 const sh_module_type *sh_module_type_of(const sh_module *module) { return module->type; }
+bool sh_module_is(const sh_module *module, const char *type) {
+    return module && strcmp(module->type->name, type) == 0;
+}
 void *sh_module_state(const sh_module *module) { return (void *)(uintptr_t)module->state; }
 
 /* ---- slots ---- */

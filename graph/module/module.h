@@ -59,6 +59,8 @@ SH_API sh_module *sh_module_new(const sh_module_type *type);
 SH_API sh_module *sh_module_keep(sh_module *module);
 SH_API void sh_module_release(sh_module *module); /* NULL is fine */
 SH_API const sh_module_type *sh_module_type_of(const sh_module *module);
+/* Is its type called this, as "Conv2d" or "Net"? NULL is nothing. */
+SH_API bool sh_module_is(const sh_module *module, const char *type);
 /* type->state_size bytes, aligned for any object. */
 SH_API void *sh_module_state(const sh_module *module);
 

@@ -47,8 +47,6 @@ sh_slot_entry *sh__slot_named(const sh_slots *slots, const char *name, size_t le
 sh_module *sh__module_at(const sh_module *module, const char *path, size_t length);
 /* What the type's forward gives, without scopes and hooks. */
 sh_value sh__module_forward(sh_module *module, sh_values inputs);
-/* The module that a call_module node calls; NULL without an error if its graph has none there. */
-const sh_module *sh__node_module(const sh_node *node);
 /* The tensor at a dotted path, parameter or buffer as `what` says (SH_PARAMETERS | SH_BUFFERS), or NULL. */
 sh_tensor *sh__module_tensor(const sh_module *module, const char *path, uint32_t what);
 /* Deletes a child, parameter or buffer of this name, if it is there. */

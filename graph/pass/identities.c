@@ -6,7 +6,8 @@
 
 #include "dispatch/chain.h"
 #include "graph/bind.h"
-#include "graph/module/module_impl.h"
+#include "graph/module/graph_module.h"
+
 #include "graph/pass/memory.h"
 #include "graph/pass/pass.h"
 
@@ -62,11 +63,9 @@ static sh_node *through_op(const sh_node *node) {
 }
 
 static sh_node *through_module(const sh_node *node) {
-    const sh_module *module = sh__node_module(node);
-    if (!module) return NULL;
-    const char *type = sh_module_type_of(module)->name;
-    const bool passes =
-        strcmp(type, "Identity") == 0 || (strcmp(type, "Dropout") == 0 && !sh_module_is_training(module));
+    const sh_module *module = sh_node_module(node);
+    const bool passes = sh_module_is(module, "Identity") ||
+                        (sh_module_is(module, "Dropout") && !sh_module_is_training(module));
     return passes && node->args.n == 1 ? sh__arg_node(&node->args.at[0]) : NULL;
 }
 

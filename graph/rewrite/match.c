@@ -9,7 +9,8 @@
 
 #include "dispatch/chain.h"
 #include "graph/bind.h"
-#include "graph/module/module_impl.h"
+#include "graph/module/graph_module.h"
+
 #include "ops/compare.h"
 
 static bool match_from(sh_match *m, uint32_t i);
@@ -36,7 +37,7 @@ static bool same_tensor(const sh_node *p, const sh_node *g) {
 
 /* As torch.fx: modules by their type where both graphs have them, else by their path. */
 static bool same_module(const sh_node *p, const sh_node *g) {
-    const sh_module *a = sh__node_module(p), *b = sh__node_module(g);
+    const sh_module *a = sh_node_module(p), *b = sh_node_module(g);
     return a && b ? sh_module_type_of(a) == sh_module_type_of(b) : strcmp(p->target, g->target) == 0;
 }
 
