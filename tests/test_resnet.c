@@ -104,3 +104,21 @@ Test(resnet, weights_go_through_a_file) {
     sh_module_release(fresh);
     sh_module_release(net);
 }
+
+Test(resnet, folded_batch_norms_give_torchs_logits) {
+    static golden g;
+    cr_assert(read_golden(&g));
+    sh_module *net = evaluated();
+    sh_module *traced = sh_symbolic_trace(net, SH_INPUTS(resnet_image(0)), NULL);
+    size_t folded = 0, gone = 0;
+    cr_assert(sh_pass_fuse_conv_bn(sh_graph_module_graph(traced), &folded) == SH_OK, "%s",
+              sh_error() ? sh_error()->message : "");
+    cr_expect(eq(sz, folded, 20));
+    cr_expect(sh_graph_module_delete_all_unused_submodules(traced, &gone) == SH_OK && gone == 20);
+    cr_expect(sh_module_child(traced, "layer2.0.downsample.0") != NULL);
+    cr_expect(sh_module_child(traced, "layer2.0.downsample.1") == NULL);
+    cr_expect(le(dbl, distance(&g, 1, sh_forward(traced, resnet_image(1))), 2e-5));
+    cr_expect(le(dbl, distance(&g, 1, sh_forward(net, resnet_image(1))), 1e-5), "the net is as it was");
+    sh_module_release(traced);
+    sh_module_release(net);
+}

@@ -253,6 +253,37 @@ sh_module *sh_graph_module_new(sh_module *root, sh_graph *graph) {
     return NULL;
 }
 
+/* ---- what is one graph's alone ---- */
+
+static bool is_own_tree(const sh_graph *graph, const sh_module *root) {
+    if (sh_graph_module_graph(root) == graph) return true;
+    return root->type == &container_type && sh__graph_root(graph)->held && atomic_load(&root->refs) == 1;
+}
+
+sh_module *sh__graph_own_modules(sh_graph *graph) {
+    sh_module *root = sh__graph_root(graph)->object;
+    if (!root || is_own_tree(graph, root)) return root;
+    sh_module *own = sh_module_new(&container_type);
+    const bool taken = own && take_all(own, root, graph) >= 0;
+    if (taken) {
+        own->training = root->training;
+        sh_graph_set_module(graph, own);
+    }
+    sh_module_release(own);
+    return taken ? own : NULL;
+}
+
+bool sh__module_holds_alone(const sh_module *root, const char *path) {
+    const sh_module *module = root;
+    for (const char *dot; module && (dot = strchr(path, '.')); path = dot + 1) {
+        const sh_slot_entry *entry = sh__slot_named(&module->children, path, (size_t)(dot - path));
+        const bool own = module == root || module->type == &container_type;
+        if (!own || atomic_load(&module->refs) != 1) return false;
+        module = entry ? entry->object : NULL;
+    }
+    return module && (module == root || module->type == &container_type) && atomic_load(&module->refs) == 1;
+}
+
 /* ---- what the graph does not need ---- */
 
 static sh_status note_module(const char *path, sh_module *module, void *user) {

@@ -52,6 +52,13 @@ sh_tensor *sh__module_tensor(const sh_module *module, const char *path, uint32_t
 /* Deletes a child, parameter or buffer of this name, if it is there. */
 bool sh__module_drop(sh_module *module, const char *name);
 
+/* ---- graph_module.c ---- */
+/* Where a pass may hang modules that only this graph calls: its graph module; for a graph that looks elsewhere a new tree
+ * of what its nodes use, where it looks from then on. Borrowed; NULL if it has no modules, or with an error. */
+sh_module *sh__graph_own_modules(sh_graph *graph);
+/* Do all modules on the way to `path` belong to this tree alone, so that what hangs there may be another's? */
+bool sh__module_holds_alone(const sh_module *root, const char *path);
+
 /* ---- sets of addresses ---- */
 typedef struct sh_seen {
     const void **at;

@@ -26,6 +26,13 @@ SH_API sh_status sh_pass_dead_code(sh_graph *graph, size_t *changes);
 /* Writes the arguments of all calls of ops in one form: sh_node_normalize_arguments. */
 SH_API sh_status sh_pass_normalize_arguments(sh_graph *graph, size_t *changes);
 
+/* A batch norm in evaluation is folded into the linear, conv1d or conv2d in front of it, modules and ops alike: rounding
+ * differs. A new module stands in the old one's place; who else holds the old one keeps it. A graph that no graph module
+ * owns gets a tree of modules of its own for that (sh_graph_set_module). Left alone are: a product that is used elsewhere too, or whose
+ * weight is; parameters that the graph writes to or computes; modules with hooks; ops where the rank isn't known
+ * (sh_graph_propagate_shapes). */
+SH_API sh_status sh_pass_fuse_conv_bn(sh_graph *graph, size_t *changes);
+
 typedef struct sh_pass_options {
     bool until_stable; /* all of them again and again, until a round changes nothing */
     bool lint;         /* after each: an error names the pass that broke the graph by its place */

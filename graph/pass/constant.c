@@ -1,0 +1,62 @@
+/* constant.c - where a get_attr node's tensor is: with the graph, else with its modules. */
+#include "graph/pass/constant.h"
+
+#include "graph/recorder.h"
+
+static sh_tensor *tensor_named(const sh_graph *graph, const char *name) {
+    const sh_graph_root *root = sh__graph_root(graph);
+    sh_tensor *t = sh_graph_attr(graph, name);
+    return t || !root->tensor ? t : root->tensor(root->object, name);
+}
+
+sh_tensor *sh__constant_of(const sh_node *node) {
+    return node && node->opcode == SH_GET_ATTR ? tensor_named(node->graph, node->target) : NULL;
+}
+
+/* A node whose name no tensor has; its target is still the wish. */
+static sh_node *create_named(sh_graph *graph, const char *wish) {
+    for (;;) {
+        sh_node *node = sh_graph_create_node(graph, SH_GET_ATTR, wish, SH_NO_ARGS, SH_NO_KWARGS, NULL);
+        if (!node || !tensor_named(graph, node->name->text)) return node;
+        sh__node_discard(node);
+    }
+}
+
+sh_node *sh__constant_new(sh_graph *graph, const char *wish, sh_tensor *value) {
+    sh_node *node = value ? create_named(graph, wish) : NULL;
+    if (!node) return NULL;
+    if (sh_graph_set_attr(graph, node->name->text, value) < 0 ||
+        sh_node_set_target(node, node->name->text) < 0) {
+        sh__node_discard(node);
+        return NULL;
+    }
+    sh__recorder_set_spec(node, value);
+    return node;
+}
+
+sh_status sh__written_constants(const sh_graph *graph, const sh_memory_map *memory, sh_seen *storages) {
+    for (const sh_node *node = sh_graph_first(graph); node; node = sh_node_next(node)) {
+        const sh_tensor *t = sh__constant_of(node);
+        if (t && t->storage && sh__is_written(memory, node)) sh__seen_first(storages, t->storage);
+    }
+    return sh__error_pending() ? sh_error()->code : SH_OK;
+}
+
+void sh__node_swap_names(sh_node *a, sh_node *b) {
+    sh_symbol *const name = a->name;
+    a->name = b->name;
+    b->name = name;
+    a->name->object = a;
+    b->name->object = b;
+    a->graph->version++;
+}
+
+void sh__node_discard_with_constants(sh_node *node) {
+    const uint32_t n = node->ninputs;
+    sh__uses_drop(node); /* the entries stay readable till the node ends */
+    for (uint32_t i = 0; i < n; i++) {
+        sh_node *input = node->uses[i].input;
+        if (input->opcode == SH_GET_ATTR && !input->nusers) sh__node_discard(input);
+    }
+    sh__node_discard(node);
+}
