@@ -1,0 +1,304 @@
+/* quantized_conv.c - convolution of integers in the cpu backend.
+ *
+ * As in conv.c some rows of the input at a time are staged, with their padding, before a tile that adds up all
+ * channels and taps for a few outputs and a line of pixels. What is staged are pairs of i16 whose zero point is taken
+ * off, so that padding is 0: neighbouring channels, or, where a group has but one channel, neighbouring taps of a row.
+ * Columns are sorted by their remainder modulo the stride, so that pixels are neighbours whatever it is. Weights are
+ * brought into pairs once a call. Filters of one pixel see the whole plane as one row. */
+#include <string.h>
+
+#include "dispatch/memory_impl.h"
+#include "ops/cpu/quantized_table.h"
+#include "ops/cpu/widen.h"
+#include "ops/infer_window.h"
+#include "ops/kernels.h"
+
+enum {
+    STAGE_PAIRS = 48 * 1024,   /* staged at a time: a part of the level-2 cache */
+    COLUMNS = 512,             /* output columns at a time */
+    WEIGHT_BYTES = 256 * 1024, /* fewer pass by each line again */
+    PRODUCTS = 32              /* one element's worth of work */
+};
+
+typedef struct job {
+    const sh_quantized_table *loops;
+    const sh_requantize *to;
+    sh_conv c;
+    const char *input, *weight;
+    char *result;
+    bool is_signed;
+    int32_t zero_point;
+    int64_t image, channel, row, column; /* strides of input */
+    int64_t depth, width;                /* channels in and out of one group */
+    int64_t element;                     /* bytes of a result */
+    /* how pairs are made and laid out */
+    bool pairs_taps;
+    int64_t planes, ntaps, rows; /* pairs of channels; pairs for each; outputs at once */
+    int64_t *taps;
+    int32_t *pairs;         /* the weights: [groups, blocks, planes, ntaps, rows] */
+    int64_t phases, pitch;  /* columns of one remainder */
+    int64_t lines, columns; /* of a task, at most */
+} job;
+
+/* A rectangle of one group's results. */
+typedef struct task {
+    int64_t image, group, line, lines, column, columns;
+} task;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t parts_of(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
+/* ---- layout ---- */
+
+/* Input rows behind `lines` output rows. */
+static int64_t rows_for(const job *j, int64_t lines) {
+    return (lines - 1) * j->c.y.stride + (j->c.y.kernel - 1) * j->c.y.dilation + 1;
+}
+
+static int64_t row_pairs(const job *j) { return j->planes * j->phases * j->pitch; }
+
+static void lay_out(job *j, int64_t parts) {
+    const sh_window *x = &j->c.x, *y = &j->c.y;
+    const int64_t reach = (x->kernel - 1) * x->dilation;
+    j->pairs_taps = j->depth == 1 && x->kernel > 1;
+    j->planes = parts_of(j->depth, 2);
+    j->ntaps = y->kernel * (j->pairs_taps ? parts_of(x->kernel, 2) : x->kernel);
+    j->rows = j->width == 1 ? 1 : SH_QUANTIZED_ROWS;
+    j->phases = least(x->stride, reach + 1);
+    j->columns = least(x->out, COLUMNS);
+    j->pitch = j->columns + reach / x->stride;
+    j->lines = y->out;
+    while (j->lines > 1 && rows_for(j, j->lines) * row_pairs(j) > STAGE_PAIRS) j->lines = (j->lines + 1) / 2;
+    if (parts > 1) j->lines = least(j->lines, parts_of(y->out * j->c.batch * j->c.groups, parts));
+}
+
+static void set_taps(const job *j) {
+    const int64_t step = j->pairs_taps ? 2 : 1;
+    int64_t *tap = j->taps;
+    for (int64_t ky = 0; ky < j->c.y.kernel; ky++)
+        for (int64_t kx = 0; kx < j->c.x.kernel; kx += step) {
+            const int64_t x = kx * j->c.x.dilation;
+            *tap++ = ky * j->c.y.dilation * row_pairs(j) + x % j->c.x.stride * j->pitch + x / j->c.x.stride;
+        }
+}
+
+/* ---- weights ---- */
+
+static int32_t pair_of(int8_t first, int8_t second) {
+    return (int32_t)((uint32_t)(uint16_t)first | (uint32_t)(uint16_t)second << 16);
+}
+
+/* The pairs of one output, j->rows apart. */
+static void pack_channels(const job *j, int32_t *to, const int8_t *w) {
+    for (int64_t c = 0; c < j->depth; c += 2, w += 2 * j->ntaps)
+        for (int64_t t = 0; t < j->ntaps; t++, to += j->rows)
+            *to = pair_of(w[t], c + 1 < j->depth ? w[j->ntaps + t] : 0);
+}
+
+static void pack_taps(const job *j, int32_t *to, const int8_t *w) {
+    const int64_t kernel = j->c.x.kernel;
+    for (int64_t ky = 0; ky < j->c.y.kernel; ky++, w += kernel)
+        for (int64_t kx = 0; kx < kernel; kx += 2, to += j->rows)
+            *to = pair_of(w[kx], kx + 1 < kernel ? w[kx + 1] : 0);
+}
+
+static int64_t block_pairs(const job *j) { return j->planes * j->ntaps * j->rows; }
+static int64_t group_pairs(const job *j) { return parts_of(j->width, j->rows) * block_pairs(j); }
+
+static void pack_weights(const job *j) {
+    const int64_t products = j->depth * j->c.y.kernel * j->c.x.kernel;
+    for (int64_t o = 0; o < j->c.outputs; o++) {
+        const int64_t in_group = o % j->width;
+        int32_t *to = j->pairs + o / j->width * group_pairs(j) + in_group / j->rows * block_pairs(j) +
+                      in_group % j->rows;
+        const int8_t *w = (const int8_t *)j->weight + o * products;
+        if (j->pairs_taps)
+            pack_taps(j, to, w);
+        else
+            pack_channels(j, to, w);
+    }
+}
+
+/* ---- staging ---- */
+
+/* Inputs from, from + stride, ... of a row, their zero point taken off; outside of it, and without a row, zeros. */
+static void widen_row(const job *j, int16_t *to, const char *row, int64_t from, int64_t n) {
+    const int64_t stride = j->c.x.stride, size = j->c.x.in;
+    int64_t low = from < 0 ? least(parts_of(-from, stride), n) : 0;
+    int64_t high = row && from < size ? least(parts_of(size - from, stride), n) : 0;
+    if (high < low) high = low = 0;
+    memset(to, 0, (size_t)low * sizeof *to);
+    const char *x = row ? row + (from + low * stride) * j->column : NULL;
+    if (stride * j->column == 1)
+        j->loops->widen(to + low, x, j->is_signed, j->zero_point, high - low);
+    else
+        for (int64_t i = low; i < high; i++, x += stride * j->column)
+            j->loops->widen(to + i, x, j->is_signed, j->zero_point, 1);
+    memset(to + high, 0, (size_t)(n - high) * sizeof *to);
+}
+
+/* One row of input, all planes and phases. `lines` has room for two rows of pitch. */
+static void stage_row(const job *j, int32_t *to, int16_t *lines, const char *channels, int64_t y,
+                      int64_t column) {
+    const bool inside = y >= 0 && y < j->c.y.in;
+    int16_t *first = lines, *second = lines + j->pitch;
+    for (int64_t c = 0; c < j->planes; c++)
+        for (int64_t p = 0; p < j->phases; p++, to += j->pitch) {
+            const int64_t from = column * j->c.x.stride + p - j->c.x.padding, channel = 2 * c;
+            const char *row = inside ? channels + channel * j->channel + y * j->row : NULL;
+            widen_row(j, first, row, from, j->pitch);
+            if (j->pairs_taps)
+                widen_row(j, second, row, from + j->c.x.dilation, j->pitch);
+            else
+                widen_row(j, second, row && channel + 1 < j->depth ? row + j->channel : NULL, from, j->pitch);
+            j->loops->pair(to, first, second, j->pitch);
+        }
+}
+
+/* ---- the work ---- */
+
+static void convolve_lines(const job *j, const task *t, const int32_t *staged, int64_t first, int64_t lines,
+                           int64_t block) {
+    const int64_t output = block * j->rows, left = j->width - output, out = j->c.y.out * j->c.x.out;
+    sh_quantized_line line = {.weights = j->pairs + t->group * group_pairs(j) + block * block_pairs(j),
+                              .planes = j->planes,
+                              .plane = j->phases * j->pitch,
+                              .ntaps = j->ntaps,
+                              .taps = j->taps,
+                              .rows = (int)j->rows,
+                              .used = (int)least(left, j->rows),
+                              .columns = t->columns,
+                              .to = j->to,
+                              .output = t->group * j->width + output,
+                              .result_row = out * j->element};
+    for (int64_t l = first; l < first + lines; l++) {
+        line.pixels = staged + l * j->c.y.stride * row_pairs(j);
+        line.result = j->result + ((t->image * j->c.outputs + line.output) * out +
+                                   (t->line + l) * j->c.x.out + t->column) *
+                                      j->element;
+        j->loops->line(&line);
+    }
+}
+
+/* Few weights pass by each line again, which stays in the level-1 cache meanwhile; many are read once for all. */
+static void convolve_task(const job *j, const task *t, int32_t *staged, int16_t *lines) {
+    const char *channels = j->input + t->image * j->image + t->group * j->depth * j->channel;
+    const int64_t top = t->line * j->c.y.stride - j->c.y.padding, blocks = parts_of(j->width, j->rows);
+    const int64_t at_once = group_pairs(j) * 4 > WEIGHT_BYTES ? t->lines : 1;
+    for (int64_t i = 0; i < rows_for(j, t->lines); i++)
+        stage_row(j, staged + i * row_pairs(j), lines, channels, top + i, t->column);
+    for (int64_t l = 0; l < t->lines; l += at_once)
+        for (int64_t b = 0; b < blocks; b++) convolve_lines(j, t, staged, l, at_once, b);
+}
+
+static task task_of(const job *j, int64_t i) {
+    const int64_t across = parts_of(j->c.x.out, j->columns), down = parts_of(j->c.y.out, j->lines);
+    task t = {.column = i % across * j->columns, .line = i / across % down * j->lines};
+    t.columns = least(j->columns, j->c.x.out - t.column);
+    t.lines = least(j->lines, j->c.y.out - t.line);
+    t.group = i / across / down % j->c.groups;
+    t.image = i / across / down / j->c.groups;
+    return t;
+}
+
+static int64_t aligned(int64_t bytes) { return parts_of(bytes, 64) * 64; }
+
+static sh_status convolve(job *j) {
+    const int64_t outputs = j->c.batch * j->c.outputs * j->c.y.out * j->c.x.out;
+    const int threads = sh__threads(outputs * j->depth * j->c.y.kernel * j->c.x.kernel / PRODUCTS);
+    lay_out(j, threads);
+    const int64_t tasks =
+        j->c.batch * j->c.groups * parts_of(j->c.y.out, j->lines) * parts_of(j->c.x.out, j->columns);
+    const int64_t pairs = aligned(j->c.groups * group_pairs(j) * 4), taps = aligned(j->ntaps * 8),
+                  staged = aligned((rows_for(j, j->lines) * row_pairs(j) + SH_QUANTIZED_SLACK) * 4),
+                  each = staged + aligned(2 * j->pitch * 2);
+    size_t capacity;
+    char *block = sh__block_alloc((size_t)(pairs + taps + threads * each), &capacity);
+    if (!block) return SH_ERROR_MEMORY;
+    j->pairs = (int32_t *)(void *)block;
+    j->taps = (int64_t *)(void *)(block + pairs);
+    memset(j->pairs, 0, (size_t)pairs);
+    set_taps(j);
+    pack_weights(j);
+    SH_PARALLEL(threads)
+    for (int i = 0; i < threads; i++) {
+        char *mine = block + pairs + taps + i * each;
+        memset(mine + staged - aligned(SH_QUANTIZED_SLACK * 4), 0, (size_t)aligned(SH_QUANTIZED_SLACK * 4));
+        for (int64_t t = tasks * i / threads; t < tasks * (i + 1) / threads; t++) {
+            const task at = task_of(j, t);
+            convolve_task(j, &at, (int32_t *)(void *)mine, (int16_t *)(void *)(mine + staged));
+        }
+    }
+    sh__block_free(block, capacity);
+    return SH_OK;
+}
+
+/* ---- kernels ---- */
+
+static bool is_plain(const sh_window *w) { return w->kernel == 1 && w->stride == 1 && w->padding == 0; }
+
+/* Filters of one pixel over planes without gaps: one row. */
+static void flatten_plane(job *j) {
+    sh_window *x = &j->c.x, *y = &j->c.y;
+    if (!is_plain(x) || !is_plain(y) || j->column != 1 || (j->row != x->in && y->in > 1)) return;
+    x->in *= y->in;
+    x->out = x->in;
+    y->in = y->out = 1;
+}
+
+static int64_t stride_of(const sh_tensor *t, int from_end) {
+    return t->ndim >= from_end ? t->strides[t->ndim - from_end] : 0;
+}
+
+static job job_of(const sh_tensor *r, const sh_tensor *input, int64_t zero_point, const sh_tensor *weight,
+                  const sh_conv *c, const sh_requantize *to) {
+    const int axes = weight->ndim - 2;
+    job j = {.loops = sh_quantized_loops(),
+             .to = to,
+             .c = *c,
+             .input = input->data,
+             .weight = weight->data,
+             .result = r->data,
+             .is_signed = input->dtype == SH_I8,
+             .zero_point = (int32_t)zero_point,
+             .element = r->element};
+    j.column = stride_of(input, 1);
+    j.row = axes == 2 ? stride_of(input, 2) : 0;
+    j.channel = stride_of(input, axes + 1);
+    j.image = stride_of(input, axes + 2);
+    j.depth = c->channels / c->groups;
+    j.width = c->outputs / c->groups;
+    flatten_plane(&j);
+    return j;
+}
+
+sh_status sh_cpu_quantized_conv2d(sh_tensor *r, sh_tensor *input, double input_scale,
+                                  int64_t input_zero_point, sh_tensor *weight, sh_tensor *weight_scales,
+                                  sh_tensor *bias, sh_ints stride, sh_ints padding, sh_ints dilation,
+                                  int64_t groups, double output_scale, int64_t output_zero_point,
+                                  sh_dtype output_dtype, bool relu) {
+    const sh_quantized_output output = {output_scale, output_zero_point, output_dtype, relu};
+    const sh_conv c = sh_conv_of(input, weight, stride, padding, dilation, groups);
+    sh_requantize to;
+    sh_tensor *w;
+    SH_TRY(sh_requantize_make(&to, weight->ndim == 3 ? "quantized_conv1d" : "quantized_conv2d", input_scale,
+                              weight_scales, bias, c.outputs, &output));
+    sh_status status = sh_aside_contiguous(weight, SH_I8, &w);
+    if (status >= 0 && r->numel) {
+        job j = job_of(r, input, input_zero_point, w, &c, &to);
+        status = convolve(&j);
+    }
+    sh_aside_drop(w);
+    sh_requantize_free(&to);
+    return status;
+}
+
+sh_status sh_cpu_quantized_conv1d(sh_tensor *r, sh_tensor *input, double input_scale,
+                                  int64_t input_zero_point, sh_tensor *weight, sh_tensor *weight_scales,
+                                  sh_tensor *bias, sh_ints stride, sh_ints padding, sh_ints dilation,
+                                  int64_t groups, double output_scale, int64_t output_zero_point,
+                                  sh_dtype output_dtype, bool relu) {
+    return sh_cpu_quantized_conv2d(r, input, input_scale, input_zero_point, weight, weight_scales, bias,
+                                   stride, padding, dilation, groups, output_scale, output_zero_point,
+                                   output_dtype, relu);
+}

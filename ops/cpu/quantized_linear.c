@@ -1,0 +1,82 @@
+/* quantized_linear.c - products with weights of i8 in the cpu backend.
+ *
+ * The rows of x are widened once, their zero point taken off; weights are widened as they are read, so that they need
+ * no other layout and nothing is kept from call to call. A task is a few rows by some outputs: those rows stay in the
+ * level-1 cache while the weights pass, each read once for all of them. */
+#include "dispatch/memory_impl.h"
+#include "ops/cpu/quantized_table.h"
+#include "ops/cpu/widen.h"
+#include "ops/kernels.h"
+
+enum { ROWS = 8, OUTPUTS = 64, WORK = 32 /* products of one element's worth of work */ };
+
+typedef struct job {
+    const sh_quantized_table *loops;
+    const sh_requantize *to;
+    const int16_t *x; /* [rows, depth] */
+    const int8_t *weight;
+    int64_t rows, depth, outputs, element;
+    char *result;
+} job;
+
+static void multiply_block(const job *j, int64_t first_row, int64_t first_output) {
+    int32_t sums[ROWS][OUTPUTS];
+    const int64_t rows = j->rows - first_row < ROWS ? j->rows - first_row : ROWS,
+                  left = j->outputs - first_output, n = left < OUTPUTS ? left : OUTPUTS;
+    const int8_t *weight = j->weight + first_output * j->depth;
+    for (int64_t o = 0; o < n; o += SH_QUANTIZED_ROWS)
+        for (int64_t i = 0; i < rows; i += SH_QUANTIZED_DOTS)
+            j->loops->dots(j->x + (first_row + i) * j->depth,
+                           (int)(rows - i < SH_QUANTIZED_DOTS ? rows - i : SH_QUANTIZED_DOTS),
+                           weight + o * j->depth, j->depth,
+                           n - o < SH_QUANTIZED_ROWS ? n - o : SH_QUANTIZED_ROWS, &sums[i][o], OUTPUTS);
+    for (int64_t i = 0; i < rows; i++)
+        j->loops->finish(j->to, first_output, sums[i], n,
+                         j->result + ((first_row + i) * j->outputs + first_output) * j->element);
+}
+
+static void multiply(const job *j) {
+    const int64_t row_blocks = (j->rows + ROWS - 1) / ROWS, columns = (j->outputs + OUTPUTS - 1) / OUTPUTS;
+    SH_PARALLEL(sh__threads(j->rows * j->outputs * j->depth / WORK))
+    for (int64_t t = 0; t < row_blocks * columns; t++)
+        multiply_block(j, t / columns * ROWS, t % columns * OUTPUTS);
+}
+
+static sh_status run(job *j, const sh_tensor *x, int64_t zero_point) {
+    size_t capacity;
+    int16_t *wide = sh__block_alloc((size_t)(x->numel + 1) * sizeof *wide, &capacity);
+    if (!wide) return SH_ERROR_MEMORY;
+    j->loops->widen(wide, x->data, x->dtype == SH_I8, (int32_t)zero_point, x->numel);
+    j->x = wide;
+    multiply(j);
+    sh__block_free(wide, capacity);
+    return SH_OK;
+}
+
+sh_status sh_cpu_quantized_linear(sh_tensor *r, sh_tensor *input, double input_scale,
+                                  int64_t input_zero_point, sh_tensor *weight, sh_tensor *weight_scales,
+                                  sh_tensor *bias, double output_scale, int64_t output_zero_point,
+                                  sh_dtype output_dtype, bool relu) {
+    const sh_quantized_output output = {output_scale, output_zero_point, output_dtype, relu};
+    sh_requantize to;
+    sh_tensor *x, *w = NULL;
+    SH_TRY(sh_requantize_make(&to, "quantized_linear", input_scale, weight_scales, bias, weight->sizes[0],
+                              &output));
+    sh_status status = sh_aside_contiguous(input, (sh_dtype)input->dtype, &x);
+    if (status >= 0) status = sh_aside_contiguous(weight, SH_I8, &w);
+    if (status >= 0 && r->numel) {
+        job j = {.loops = sh_quantized_loops(),
+                 .to = &to,
+                 .weight = (const int8_t *)w->data,
+                 .depth = weight->sizes[1],
+                 .outputs = weight->sizes[0],
+                 .element = r->element,
+                 .result = r->data};
+        j.rows = r->numel / j.outputs;
+        status = run(&j, x, input_zero_point);
+    }
+    sh_aside_drop(x);
+    sh_aside_drop(w);
+    sh_requantize_free(&to);
+    return status;
+}
