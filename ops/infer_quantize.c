@@ -188,14 +188,15 @@ static sh_status check_weight(const char *op, const sh_tensor *weight, const sh_
 static sh_status check_linear(const char *op, const sh_tensor *input, const sh_tensor *weight,
                               const sh_tensor *bias) {
     char a[160], b[160];
-    sh__tensor_print_type(input, a, sizeof a);
-    sh__tensor_print_type(weight, b, sizeof b);
-    if (!input->ndim || weight->ndim != 2 || input->sizes[input->ndim - 1] != weight->sizes[1])
+    if (!input->ndim || weight->ndim != 2 || input->sizes[input->ndim - 1] != weight->sizes[1]) {
+        sh__tensor_print_type(input, a, sizeof a);
+        sh__tensor_print_type(weight, b, sizeof b);
         return sh_fail(
             SH_ERROR_SHAPE,
             "%s: input is %s and weight is %s, expected a weight of 2 dimensions, the last as long "
             "as the last of input",
             op, a, b);
+    }
     if (!bias || (bias->ndim == 1 && bias->sizes[0] == weight->sizes[0])) return SH_OK;
     sh__tensor_print_type(bias, a, sizeof a);
     return sh_fail(SH_ERROR_SHAPE, "%s: bias is %s, expected 1 dimension of %lld", op, a,

@@ -2,7 +2,8 @@
  *
  * As in conv.c some rows of the input at a time are staged, with their padding, before a tile that adds up all
  * channels and taps for a few outputs and a line of pixels. What is staged are pairs of i16 whose zero point is taken
- * off, so that padding is 0: neighbouring channels, or, where a group has but one channel, neighbouring taps of a row.
+ * off, so that padding is 0: neighbouring channels, or neighbouring taps of a row where that leaves fewer without a
+ * partner, as in groups of one channel.
  * Columns are sorted by their remainder modulo the stride, so that pixels are neighbours whatever it is. Weights are
  * brought into pairs once a call. Filters of one pixel see the whole plane as one row. */
 #include <string.h>
@@ -60,8 +61,8 @@ static int64_t row_pairs(const job *j) { return j->planes * j->phases * j->pitch
 static void lay_out(job *j, int64_t parts) {
     const sh_window *x = &j->c.x, *y = &j->c.y;
     const int64_t reach = (x->kernel - 1) * x->dilation;
-    j->pairs_taps = j->depth == 1 && x->kernel > 1;
-    j->planes = parts_of(j->depth, 2);
+    j->pairs_taps = j->depth * parts_of(x->kernel, 2) < parts_of(j->depth, 2) * x->kernel;
+    j->planes = j->pairs_taps ? j->depth : parts_of(j->depth, 2);
     j->ntaps = y->kernel * (j->pairs_taps ? parts_of(x->kernel, 2) : x->kernel);
     j->rows = j->width == 1 ? 1 : SH_QUANTIZED_ROWS;
     j->phases = least(x->stride, reach + 1);
@@ -84,39 +85,59 @@ static void set_taps(const job *j) {
 
 /* ---- weights ---- */
 
+static int64_t block_pairs(const job *j) { return j->planes * j->ntaps * j->rows; }
+static int64_t group_pairs(const job *j) { return parts_of(j->width, j->rows) * block_pairs(j); }
+
 static int32_t pair_of(int8_t first, int8_t second) {
     return (int32_t)((uint32_t)(uint16_t)first | (uint32_t)(uint16_t)second << 16);
 }
 
-/* The pairs of one output, j->rows apart. */
+/* Neighbouring taps as pairs, j->rows apart. */
+static void pack_taps(const job *j, int32_t *to, const int8_t *w) {
+    const int64_t kernel = j->c.x.kernel;
+    for (int64_t y = 0; y < j->depth * j->c.y.kernel; y++, w += kernel)
+        for (int64_t x = 0; x < kernel; x += 2, to += j->rows)
+            *to = pair_of(w[x], x + 1 < kernel ? w[x + 1] : 0);
+}
+
+/* The same of neighbouring channels for one output. */
 static void pack_channels(const job *j, int32_t *to, const int8_t *w) {
     for (int64_t c = 0; c < j->depth; c += 2, w += 2 * j->ntaps)
         for (int64_t t = 0; t < j->ntaps; t++, to += j->rows)
             *to = pair_of(w[t], c + 1 < j->depth ? w[j->ntaps + t] : 0);
 }
 
-static void pack_taps(const job *j, int32_t *to, const int8_t *w) {
-    const int64_t kernel = j->c.x.kernel;
-    for (int64_t ky = 0; ky < j->c.y.kernel; ky++, w += kernel)
-        for (int64_t kx = 0; kx < kernel; kx += 2, to += j->rows)
-            *to = pair_of(w[kx], kx + 1 < kernel ? w[kx + 1] : 0);
+/* And for four at once, of an even depth. */
+static void pack_four(const job *j, int32_t *to, const int8_t *const w[4]) {
+    if (j->ntaps == 1) {
+        j->loops->pack(to, w, 2, 1, j->planes);
+        return;
+    }
+    for (int64_t c = 0; c < j->planes; c++, to += 4 * j->ntaps) {
+        const int64_t at = 2 * c * j->ntaps;
+        j->loops->pack(to, (const int8_t *const[]){w[0] + at, w[1] + at, w[2] + at, w[3] + at}, 1, j->ntaps,
+                       j->ntaps);
+    }
 }
 
-static int64_t block_pairs(const job *j) { return j->planes * j->ntaps * j->rows; }
-static int64_t group_pairs(const job *j) { return parts_of(j->width, j->rows) * block_pairs(j); }
+/* The block of outputs from `first` on, within its group. Rows that stand for none repeat one: nobody looks. */
+static void pack_block(const job *j, int32_t *to, int64_t first, int64_t used) {
+    const int64_t products = j->depth * j->c.y.kernel * j->c.x.kernel;
+    const int8_t *w[SH_QUANTIZED_ROWS];
+    for (int64_t m = 0; m < j->rows; m++)
+        w[m] = (const int8_t *)j->weight + (first + (m < used ? m : 0)) * products;
+    if (j->rows == SH_QUANTIZED_ROWS && !j->pairs_taps && j->depth % 2 == 0) {
+        pack_four(j, to, w);
+        return;
+    }
+    for (int64_t m = 0; m < j->rows; m++) (j->pairs_taps ? pack_taps : pack_channels)(j, to + m, w[m]);
+}
 
 static void pack_weights(const job *j) {
-    const int64_t products = j->depth * j->c.y.kernel * j->c.x.kernel;
-    for (int64_t o = 0; o < j->c.outputs; o++) {
-        const int64_t in_group = o % j->width;
-        int32_t *to = j->pairs + o / j->width * group_pairs(j) + in_group / j->rows * block_pairs(j) +
-                      in_group % j->rows;
-        const int8_t *w = (const int8_t *)j->weight + o * products;
-        if (j->pairs_taps)
-            pack_taps(j, to, w);
-        else
-            pack_channels(j, to, w);
-    }
+    int32_t *to = j->pairs;
+    for (int64_t g = 0; g < j->c.groups; g++)
+        for (int64_t o = 0; o < j->width; o += j->rows, to += block_pairs(j))
+            pack_block(j, to, g * j->width + o, least(j->rows, j->width - o));
 }
 
 /* ---- staging ---- */
@@ -129,11 +150,7 @@ static void widen_row(const job *j, int16_t *to, const char *row, int64_t from, 
     if (high < low) high = low = 0;
     memset(to, 0, (size_t)low * sizeof *to);
     const char *x = row ? row + (from + low * stride) * j->column : NULL;
-    if (stride * j->column == 1)
-        j->loops->widen(to + low, x, j->is_signed, j->zero_point, high - low);
-    else
-        for (int64_t i = low; i < high; i++, x += stride * j->column)
-            j->loops->widen(to + i, x, j->is_signed, j->zero_point, 1);
+    j->loops->widen(to + low, x, stride * j->column, j->is_signed, j->zero_point, high - low);
     memset(to + high, 0, (size_t)(n - high) * sizeof *to);
 }
 
@@ -144,7 +161,8 @@ static void stage_row(const job *j, int32_t *to, int16_t *lines, const char *cha
     int16_t *first = lines, *second = lines + j->pitch;
     for (int64_t c = 0; c < j->planes; c++)
         for (int64_t p = 0; p < j->phases; p++, to += j->pitch) {
-            const int64_t from = column * j->c.x.stride + p - j->c.x.padding, channel = 2 * c;
+            const int64_t from = column * j->c.x.stride + p - j->c.x.padding,
+                          channel = j->pairs_taps ? c : 2 * c;
             const char *row = inside ? channels + channel * j->channel + y * j->row : NULL;
             widen_row(j, first, row, from, j->pitch);
             if (j->pairs_taps)
@@ -217,7 +235,6 @@ static sh_status convolve(job *j) {
     if (!block) return SH_ERROR_MEMORY;
     j->pairs = (int32_t *)(void *)block;
     j->taps = (int64_t *)(void *)(block + pairs);
-    memset(j->pairs, 0, (size_t)pairs);
     set_taps(j);
     pack_weights(j);
     SH_PARALLEL(threads)

@@ -24,12 +24,7 @@ static void multiply_block(const job *j, int64_t first_row, int64_t first_output
     const int64_t rows = j->rows - first_row < ROWS ? j->rows - first_row : ROWS,
                   left = j->outputs - first_output, n = left < OUTPUTS ? left : OUTPUTS;
     const int8_t *weight = j->weight + first_output * j->depth;
-    for (int64_t o = 0; o < n; o += SH_QUANTIZED_ROWS)
-        for (int64_t i = 0; i < rows; i += SH_QUANTIZED_DOTS)
-            j->loops->dots(j->x + (first_row + i) * j->depth,
-                           (int)(rows - i < SH_QUANTIZED_DOTS ? rows - i : SH_QUANTIZED_DOTS),
-                           weight + o * j->depth, j->depth,
-                           n - o < SH_QUANTIZED_ROWS ? n - o : SH_QUANTIZED_ROWS, &sums[i][o], OUTPUTS);
+    j->loops->dots(j->x + first_row * j->depth, rows, weight, j->depth, n, sums[0], OUTPUTS);
     for (int64_t i = 0; i < rows; i++)
         j->loops->finish(j->to, first_output, sums[i], n,
                          j->result + ((first_row + i) * j->outputs + first_output) * j->element);
@@ -46,7 +41,7 @@ static sh_status run(job *j, const sh_tensor *x, int64_t zero_point) {
     size_t capacity;
     int16_t *wide = sh__block_alloc((size_t)(x->numel + 1) * sizeof *wide, &capacity);
     if (!wide) return SH_ERROR_MEMORY;
-    j->loops->widen(wide, x->data, x->dtype == SH_I8, (int32_t)zero_point, x->numel);
+    j->loops->widen(wide, x->data, 1, x->dtype == SH_I8, (int32_t)zero_point, x->numel);
     j->x = wide;
     multiply(j);
     sh__block_free(wide, capacity);

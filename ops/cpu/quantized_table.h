@@ -43,14 +43,16 @@ typedef struct sh_quantized_add_loop {
 typedef struct sh_quantized_table {
     /* Loops for sh__map. Grids of their own come as the second operand, scales, and the third, zero points. */
     sh_loop *quantize, *quantize_channels, *dequantize, *dequantize_channels, *fake, *fake_channels, *add;
-    /* to[i] = from[i] - zero_point, of u8 or i8. */
-    void (*widen)(int16_t *to, const void *from, bool is_signed, int32_t zero_point, int64_t n);
+    /* to[i] = from[i * step] - zero_point, of u8 or i8. */
+    void (*widen)(int16_t *to, const void *from, int64_t step, bool is_signed, int32_t zero_point, int64_t n);
     /* Two lines as pairs. */
     void (*pair)(int32_t *to, const int16_t *first, const int16_t *second, int64_t n);
+    /* Pair i * 4 + m is w[m][i * step] and the weight `second` behind it; step is 1, or 2 with second 1. */
+    void (*pack)(int32_t *to, const int8_t *const w[4], int64_t step, int64_t second, int64_t n);
     void (*line)(const sh_quantized_line *line);
-    /* sums[m * sums_row + o] = x row m times weight row o, for 1 or SH_QUANTIZED_DOTS rows of x and n outputs. */
-    void (*dots)(const int16_t *x, int rows, const int8_t *weight, int64_t depth, int64_t n, int32_t *sums,
-                 int64_t sums_row);
+    /* sums[m * sums_row + o] = row m of x times row o of weight, for n outputs. */
+    void (*dots)(const int16_t *x, int64_t rows, const int8_t *weight, int64_t depth, int64_t n,
+                 int32_t *sums, int64_t sums_row);
     /* Sums of outputs side by side, from `output` on. */
     void (*finish)(const sh_requantize *to, int64_t output, const int32_t *sums, int64_t n, void *result);
 } sh_quantized_table;
