@@ -12,7 +12,7 @@
 
 typedef struct ar_call {
     const char *op;
-    sh_argument arguments[10];
+    sh_argument arguments[SH_MAX_ARGS];
     size_t n;
     int64_t terms; /* summed in each result, for the tolerance */
 } ar_call;

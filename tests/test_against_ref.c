@@ -112,7 +112,7 @@ static void compare(const char *text, const sh_tensor *got, const sh_tensor *exp
 void ar_check(ar_call call) {
     sh_value got[SH_MAX_RESULTS], expected[SH_MAX_RESULTS];
     sh_status status = SH_OK, plain = SH_OK;
-    char text[400], message[200] = "";
+    char text[600], message[200] = "";
     describe(text, sizeof text, &call);
     SH_WITH_BACKEND("cpu") status = sh_call_by_name(call.op, call.arguments, call.n, got);
     if (sh_error()) snprintf(message, sizeof message, "%s", sh_error()->message);

@@ -2,7 +2,7 @@
 
 torch's own quantised tensors carry their grid, and it rounds a bias to a grid of its own. So quantising is torch's with
 int_repr, and products are written down here: exact sums of integers, then the factor and the offset of quantize.h in
-f32, op by op. tests/test_quantize.c holds torch.ao's kernels against the same within a step."""
+f32, op by op."""
 
 import torch
 import torch.nn.functional as F
