@@ -81,6 +81,19 @@ sh_tensors sh_list_view(const sh_list *list) {
     return (sh_tensors){list ? list->at : NULL, sh_list_size(list)};
 }
 
+sh_value sh_value_item(sh_value list, int64_t i) {
+    const int64_t at = i < 0 ? i + list.count : i;
+    if (sh__error_pending()) return sh_none();
+    if (list.tag != SH_TAG_TENSORS && list.tag != SH_TAG_INTS)
+        sh_fail(SH_ERROR_TYPE, "entry %lld of a value that is no list", (long long)i);
+    else if (at < 0 || at >= list.count)
+        sh_fail(SH_ERROR_INDEX, "index %lld of a list with %u entries", (long long)i, list.count);
+    else
+        return list.tag == SH_TAG_INTS ? sh_value_int(list.as.ints[at])
+                                       : sh_value_tensor(list.as.tensors[at]);
+    return sh_none();
+}
+
 sh_value sh_list_value(sh_tensors tensors) {
     if (sh__error_pending()) return sh_none();
     sh_list *list = sh__list_new(tensors.n);
@@ -212,19 +225,30 @@ void sh_scope_set_limit(size_t results) {
 
 size_t sh_scope_held(void) { return sh__thread.nitems; }
 
-sh_tensor *sh_escape(sh_tensor *t) {
+/* Moves the item in front of those that the enclosing scope doesn't get. */
+static void escape_item(uintptr_t item) {
     sh_thread *thread = &sh__thread;
     sh__recover_here(thread);
     const uint32_t first = thread->state.scope_mark + thread->state.scope_escaped;
-    if (!t || thread->state.scope_mark < own_mark(thread)) return t;
+    if (thread->state.scope_mark < own_mark(thread)) return;
     for (uint32_t i = thread->nitems; i-- > first;) {
-        if (thread->items[i] != (uintptr_t)t) continue;
+        if (thread->items[i] != item) continue;
         thread->items[i] = thread->items[first];
-        thread->items[first] = (uintptr_t)t;
+        thread->items[first] = item;
         thread->state.scope_escaped++;
-        return t;
+        return;
     }
+}
+
+sh_tensor *sh_escape(sh_tensor *t) {
+    if (t) escape_item((uintptr_t)t);
     return t;
+}
+
+sh_value sh_escape_value(sh_value value) {
+    if (value.tag == SH_TAG_TENSOR) escape_item((uintptr_t)value.as.tensor);
+    if (value.tag == SH_TAG_TENSORS) escape_item((uintptr_t)sh__list_of(value) | 1);
+    return value;
 }
 
 sh_tensor *sh_keep(sh_tensor *t) {

@@ -24,6 +24,9 @@ SH_API sh_tensor *sh_list_at(const sh_list *list, size_t i);
 SH_API sh_tensors sh_list_view(const sh_list *list);
 /* A list as a result, owned by the scope; the array of `tensors` need not last. NONE and an error if memory is out. */
 SH_API sh_value sh_list_value(sh_tensors tensors);
+/* Entry i of a list of tensors or integers, counted from the end where i is negative: Python's operator.getitem. NONE and an
+ * error if there is no such entry. */
+SH_API sh_value sh_value_item(sh_value list, int64_t i);
 
 typedef struct sh_scope {
     uint32_t mark;
@@ -41,6 +44,8 @@ SH_API void sh_scope_clear(void);
 /* Moves a result to the enclosing scope and returns it. NULL stays NULL. Out of a mode's callback nothing escapes: keep it
  * with sh_keep, or answer the call with it. */
 SH_API sh_tensor *sh_escape(sh_tensor *t);
+/* The same of a tensor or a list (sh_list_value); other values stay what they are. */
+SH_API sh_value sh_escape_value(sh_value value);
 /* How many results a scope may hold before it warns; 0 never warns. Default 100000. */
 SH_API void sh_scope_set_limit(size_t results);
 /* Results held by all scopes of this thread. */

@@ -114,24 +114,17 @@ static sh_status call_op(const sh_node *node, sh_arguments args, sh_value *resul
     return one_value(results, count_results(results), result);
 }
 
-static sh_status get_item(const sh_node *node, sh_arguments args, sh_value *result) {
-    const bool fits = args.n == 2 && args.at[1].value.tag == SH_TAG_INT;
-    const sh_value list = fits ? args.at[0].value : sh_none();
-    if (!fits) return sh_fail(SH_ERROR_ARGUMENT, SH_GETITEM " takes a list and an integer");
-    if (list.tag != SH_TAG_TENSORS && list.tag != SH_TAG_INTS)
-        return sh_fail(SH_ERROR_TYPE, SH_GETITEM ": the first argument of %%%s is no list", node->name->text);
-    const int64_t index = args.at[1].value.as.i, i = index < 0 ? index + list.count : index;
-    if (i < 0 || i >= list.count)
-        return sh_fail(SH_ERROR_INDEX, SH_GETITEM ": index %" PRId64 " of a list with %u entries", index,
-                       list.count);
-    *result = list.tag == SH_TAG_INTS ? sh_value_int(list.as.ints[i]) : sh_value_tensor(list.as.tensors[i]);
-    return SH_OK;
+static sh_status get_item(sh_arguments args, sh_value *result) {
+    if (args.n != 2 || args.at[1].value.tag != SH_TAG_INT)
+        return sh_fail(SH_ERROR_ARGUMENT, SH_GETITEM " takes a list and an integer");
+    *result = sh_value_item(args.at[0].value, args.at[1].value.as.i);
+    return sh__error_pending() ? sh_error()->code : SH_OK;
 }
 
 sh_status sh_interpreter_call_function(sh_interpreter *in, sh_node *node, sh_arguments args,
                                        sh_value *result) {
     (void)in;
-    if (strcmp(node->target, SH_GETITEM) == 0) return get_item(node, args, result);
+    if (strcmp(node->target, SH_GETITEM) == 0) return get_item(args, result);
     sh_function_entry *function = sh__function_find(node->target);
     if (!function) return call_op(node, args, result);
     const sh_status status = sh__function_call_at(function, args, node->site, result);
