@@ -128,7 +128,14 @@ SH_API const char *sh_graph_attr_name(const sh_graph *graph, size_t i);
 SH_API char *sh_graph_text(const sh_graph *graph);    /* as torch 2.x prints it, no newline at the end */
 SH_API char *sh_node_text(const sh_node *node);       /* one line of it */
 SH_API char *sh_graph_tabular(const sh_graph *graph); /* a table: opcode name target args kwargs */
-SH_API char *sh_graph_dot(const sh_graph *graph);     /* for Graphviz */
+/* As code to read: a line each with dtype and shape, under the scope and the place (file:line) that it was recorded at. */
+SH_API char *sh_graph_readable(const sh_graph *graph);
+/* A C file with one function of this name (NULL: forward) that does what a run of the graph does, for gcc and clang against
+ * <shunt.h>. It is what a sh_module_type takes: forward, where one tensor goes in and one comes out, else forward_values.
+ * Submodules, parameters and tensors that the graph keeps come from `self`: hand it a graph module of the graph. An error
+ * where lint finds one, where the name can't be a function's, or C can't say what a node does. */
+SH_API char *sh_graph_code(const sh_graph *graph, const char *name);
+SH_API char *sh_graph_dot(const sh_graph *graph); /* for Graphviz */
 SH_API char *sh_graph_svg(const sh_graph *graph); /* drawn by Graphviz's `dot`; an error if it is not there */
 
 /* ---- running it ---- */

@@ -8,8 +8,7 @@
 
 /* ---- arguments ---- */
 
-/* A name from anywhere must not break the line it stands on, nor reach a terminal as a command. */
-static void print_plain(sh_text *out, const char *string) {
+void sh__print_plain(sh_text *out, const char *string) {
     for (; *string; string++) {
         const unsigned char c = (unsigned char)*string;
         if (c == '\n')
@@ -31,7 +30,7 @@ static void print_string(sh_text *out, const char *string) {
     sh__text_add(out, &quote, 1);
     for (; *string; string++) {
         if (*string == '\\' || *string == quote) sh__text_add(out, "\\", 1);
-        print_plain(out, (const char[]){*string, 0});
+        sh__print_plain(out, (const char[]){*string, 0});
     }
     sh__text_add(out, &quote, 1);
 }
@@ -59,7 +58,7 @@ void sh__print_arg(sh_text *out, sh_arg arg, sh_arg_style style) {
     case SH_ARG_TUPLE: print_list(out, arg, style); break;
     case SH_ARG_STRING:
         if (style == SH_STYLE_FX)
-            print_plain(out, arg.as.string);
+            sh__print_plain(out, arg.as.string);
         else
             print_string(out, arg.as.string);
         break;
@@ -76,11 +75,24 @@ void sh__print_kwargs(sh_text *out, sh_kwargs kwargs, sh_arg_style style) {
     for (size_t i = 0; i < kwargs.n; i++) {
         const char *const quote = style == SH_STYLE_FX ? "" : "'";
         sh__text_put(out, "%s%s", i ? ", " : "", quote);
-        print_plain(out, kwargs.at[i].name);
+        sh__print_plain(out, kwargs.at[i].name);
         sh__text_put(out, "%s: ", quote);
         sh__print_arg(out, kwargs.at[i].value, style);
     }
     sh__text_put(out, "}");
+}
+
+void sh__print_spec(sh_text *out, const sh_spec *spec) {
+    if (!spec) return;
+    sh__text_put(out, "%s[", sh_dtype_name(spec->dtype));
+    for (int i = 0; i < spec->ndim; i++) {
+        sh__text_put(out, i ? ", " : "");
+        if (spec->sizes[i] < 0)
+            sh__text_put(out, "?");
+        else
+            sh__text_put(out, "%" PRId64, spec->sizes[i]);
+    }
+    sh__text_put(out, "]");
 }
 
 /* ---- the text form ---- */
@@ -93,11 +105,11 @@ void sh__print_node(sh_text *out, const sh_node *node) {
     }
     sh__text_put(out, "%%%s : ", node->name->text);
     if (node->type) {
-        print_plain(out, node->type);
+        sh__print_plain(out, node->type);
         sh__text_add(out, " ", 1);
     }
     sh__text_put(out, "[num_users=%u] = %s[target=", node->nusers, sh_opcode_text(node->opcode));
-    print_plain(out, node->target);
+    sh__print_plain(out, node->target);
     sh__text_put(out, "]");
     if (node->opcode == SH_GET_ATTR || (node->opcode == SH_PLACEHOLDER && !node->args.n)) return;
     if (node->opcode == SH_PLACEHOLDER) {
@@ -140,7 +152,7 @@ enum { COLUMNS = 5 };
 static void print_row(sh_text *cells, const sh_node *node) {
     const char *const texts[] = {sh_opcode_text(node->opcode), node->name->text, node->target};
     for (size_t i = 0; i < 3; i++) {
-        print_plain(cells, texts[i]);
+        sh__print_plain(cells, texts[i]);
         sh__text_add(cells, "", 1);
     }
     sh__print_args(cells, node->args, SH_STYLE_REPR);
