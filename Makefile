@@ -16,7 +16,7 @@ FUZZ_SECONDS ?= 60
 ONNX_PROTO   ?= /usr/include/onnx/onnx.proto
 OBJCOPY      ?= objcopy
 CC           := $(if $(filter default,$(origin CC)),gcc,$(CC))
-export BUILD CC VERSION SOVERSION ONNX_PROTO FUZZ_SECONDS prefix DESTDIR
+export BUILD CC VERSION SOVERSION ONNX_PROTO FUZZ_SECONDS SANITIZE prefix DESTDIR
 
 # ---- flags -----------------------------------------------------------------------------------------------
 CONFIG_release := -O2
@@ -29,6 +29,7 @@ CONFIG_fuzz    := -O1 -fno-omit-frame-pointer -fsanitize=address,fuzzer-no-link
 ifndef CONFIG_$(CONFIG)
 $(error CONFIG=$(CONFIG) is none of: release debug cov asan ubsan tsan fuzz)
 endif
+SANITIZE = $(filter -fsanitize% -fno-sanitize%,$(CONFIG_$(CONFIG)))# what links with the libraries must have
 # No -fsanitize=null: a NULL that is followed traps anyway, and gcc 12 tests a thread variable's address by the
 # flags of an addition that the linker turns into lea, which sets none.
 # gcc's TSan reports false races in OpenMP's runtime, and clang has no such runtime of its own.

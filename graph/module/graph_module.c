@@ -134,6 +134,17 @@ sh_graph *sh_graph_module_graph(const sh_module *module) {
     return state->graph;
 }
 
+sh_tensor *sh_graph_module_tensor(const sh_module *module, const char *path) {
+    if (sh__error_pending()) return NULL;
+    const sh_graph *graph = sh_graph_module_graph(module);
+    sh_tensor *kept = graph ? sh_graph_attr(graph, path) : NULL;
+    sh_tensor *t = kept || !module ? kept : sh__module_tensor(module, path, SH_PARAMETERS | SH_BUFFERS);
+    if (!t)
+        sh_fail(SH_ERROR_VALUE, "%s has no tensor %s", module ? module->type->name : "a module that is NULL",
+                path);
+    return t;
+}
+
 /* ---- making ---- */
 
 static sh_module *add_container(sh_module *module, const char *path, size_t length) {

@@ -20,6 +20,9 @@ SH_BEGIN_DECLS
 SH_API sh_module *sh_graph_module_new(sh_module *root, sh_graph *graph);
 /* Borrowed; NULL without an error if this is no graph module. */
 SH_API sh_graph *sh_graph_module_graph(const sh_module *module);
+/* What a get_attr node of this target gives: a tensor that the graph keeps, else a parameter or buffer at that path of the module.
+ * Borrowed; NULL and an error if there is none. */
+SH_API sh_tensor *sh_graph_module_tensor(const sh_module *module, const char *path);
 /* Takes the graph over, on failure too; the one of before is freed. Submodules stay as they are. */
 SH_API sh_status sh_graph_module_set_graph(sh_module *module, sh_graph *graph);
 
