@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/given.h"
 #include "graph/graph_impl.h"
 #include "graph/identity.h"
 #include "ops/ops.h"
@@ -141,10 +142,11 @@ static sh_node *copy_as(sh_graph *graph, const sh_node *node, const char *target
 
 sh_node *sh_graph_node_copy(sh_graph *graph, const sh_node *node, sh_node_map *map) {
     if (sh__error_pending()) return NULL;
-    if (!graph || !node || !map || node->graph != map->from) {
-        sh_fail(SH_ERROR_VALUE, "sh_graph_node_copy: %s",
-                !graph || !node || !map ? "an argument is NULL"
-                                        : "the map is of another graph than the node");
+    SH_GIVEN(graph, NULL);
+    SH_GIVEN(node, NULL);
+    SH_GIVEN(map, NULL);
+    if (node->graph != map->from) {
+        sh_fail(SH_ERROR_VALUE, "sh_graph_node_copy: the map is of another graph than the node");
         return NULL;
     }
     const char *target = sh__copied_target(graph, node);
@@ -162,6 +164,8 @@ static sh_status copy_output(sh_graph *graph, const sh_node *output, sh_node_map
 
 sh_status sh_graph_graph_copy(sh_graph *graph, sh_node_map *map, sh_arg *output) {
     if (sh__error_pending()) return sh_error()->code;
+    SH_GIVEN(graph, SH_ERROR_NULL);
+    SH_GIVEN(map, SH_ERROR_NULL);
     const sh_node *last = NULL;
     for (const sh_node *node = sh_graph_first(map->from); node; node = sh_node_next(node)) {
         if (node->opcode == SH_OUTPUT)

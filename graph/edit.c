@@ -3,6 +3,7 @@
 
 #include "dispatch/chain.h"
 #include "graph/bind.h"
+#include "graph/given.h"
 #include "graph/graph_impl.h"
 
 /* ---- moving ---- */
@@ -26,6 +27,7 @@ sh_status sh_node_prepend(sh_node *node, sh_node *other) { return move(node, oth
 
 size_t sh_graph_find_nodes(const sh_graph *graph, sh_opcode opcode, const char *target, sh_node **nodes,
                            size_t capacity) {
+    SH_GIVEN(graph, 0);
     size_t n = 0;
     for (sh_node *node = sh_graph_first(graph); node; node = sh_node_next(node))
         if (node->opcode == opcode && (!target || strcmp(node->target, target) == 0) && n++ < capacity)
@@ -37,6 +39,7 @@ size_t sh_graph_find_nodes(const sh_graph *graph, sh_opcode opcode, const char *
 
 sh_status sh_node_insert_arg(sh_node *node, size_t i, sh_arg arg) {
     if (sh__error_pending()) return sh_error()->code;
+    SH_GIVEN(node, SH_ERROR_NULL);
     const size_t n = node->args.n;
     if (i > n)
         return sh_fail(SH_ERROR_INDEX, "node %%%s has %zu arguments; one is to be inserted as number %zu",
@@ -77,6 +80,7 @@ static bool is_written_so(const sh_node *node, const form *to) {
 }
 
 sh_status sh_node_normalize_arguments(sh_node *node, sh_argument_form how) {
+    SH_GIVEN(node, SH_ERROR_NULL);
     sh_binding b;
     sh_variant variant;
     form to = {.nargs = 0};

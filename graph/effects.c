@@ -8,6 +8,7 @@
 #include "dispatch/chain.h"
 #include "graph/bind.h"
 #include "graph/function.h"
+#include "graph/given.h"
 #include "graph/graph_impl.h"
 
 static const sh_node *first_input(const sh_node *node) { return node->ninputs ? node->uses[0].input : NULL; }
@@ -65,6 +66,7 @@ sh_effects sh__node_effects(const sh_node *node) {
 }
 
 bool sh_node_is_impure(const sh_node *node) {
+    SH_GIVEN(node, false);
     if (node->opcode == SH_PLACEHOLDER || node->opcode == SH_OUTPUT) return true;
     return sh__node_effects(node).what != 0;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/given.h"
 #include "graph/graph_impl.h"
 #include "graph/program.h"
 
@@ -60,7 +61,10 @@ void sh__graph_share_root(sh_graph *to, const sh_graph *from) {
 
 const sh_graph_root *sh__graph_root(const sh_graph *graph) { return &graph->modules; }
 
-size_t sh_graph_size(const sh_graph *graph) { return graph->size; }
+size_t sh_graph_size(const sh_graph *graph) {
+    SH_GIVEN(graph, 0);
+    return graph->size;
+}
 
 /* ---- making nodes ---- */
 
@@ -202,14 +206,23 @@ sh_status sh_graph_erase_node(sh_node *node) {
 /* ---- finding ---- */
 
 sh_node *sh_graph_find(const sh_graph *graph, const char *name) {
+    SH_GIVEN(graph, NULL);
+    SH_GIVEN(name, NULL);
     const sh_symbol *symbol = sh__symbol_find(&graph->names, name, strlen(name));
     return symbol ? symbol->object : NULL;
 }
 
-sh_node *sh_graph_first(const sh_graph *graph) { return sh_node_next(&graph->root); }
-sh_node *sh_graph_last(const sh_graph *graph) { return sh_node_prev(&graph->root); }
+sh_node *sh_graph_first(const sh_graph *graph) {
+    SH_GIVEN(graph, NULL);
+    return sh_node_next(&graph->root);
+}
+sh_node *sh_graph_last(const sh_graph *graph) {
+    SH_GIVEN(graph, NULL);
+    return sh_node_prev(&graph->root);
+}
 
 sh_node *sh_graph_output_node(const sh_graph *graph) {
+    SH_GIVEN(graph, NULL);
     for (sh_node *node = sh_graph_last(graph); node; node = sh_node_prev(node))
         if (node->opcode == SH_OUTPUT) return node;
     return NULL;
@@ -221,6 +234,7 @@ static sh_arg entry(sh_arg list, size_t i) {
 }
 
 const char *sh_graph_output_name(const sh_graph *graph, size_t i) {
+    SH_GIVEN(graph, NULL);
     const sh_node *output = sh_graph_output_node(graph);
     if (!output) return NULL;
     const sh_arg name = entry(sh_node_kwarg(output, "names"), i), value = entry(sh_node_arg(output, 0), i);
@@ -231,6 +245,10 @@ const char *sh_graph_output_name(const sh_graph *graph, size_t i) {
 /* ---- insertion points ---- */
 
 static sh_insertion *insert_at(sh_insertion *insertion, sh_node *node, sh_node *place) {
+    if (!node) {
+        sh_fail(SH_ERROR_NULL, "a node is inserted beside another, which is NULL");
+        return NULL;
+    }
     sh_graph *graph = node->graph;
     *insertion = (sh_insertion){graph, place == &graph->root ? NULL : place, graph->insertion};
     graph->insertion = insertion;
@@ -241,7 +259,7 @@ sh_insertion *sh__insert_before(sh_insertion *insertion, sh_node *node) {
     return insert_at(insertion, node, node);
 }
 sh_insertion *sh__insert_after(sh_insertion *insertion, sh_node *node) {
-    return insert_at(insertion, node, node->next);
+    return insert_at(insertion, node, node ? node->next : NULL);
 }
 
 void sh_insertion_end(sh_insertion *insertion) {
@@ -253,6 +271,10 @@ void sh_insertion_end(sh_insertion *insertion) {
 /* ---- loops ---- */
 
 sh_cursor *sh__cursor_begin(sh_cursor *cursor, const sh_graph *graph) {
+    if (!graph) {
+        sh_fail(SH_ERROR_NULL, "SH_EACH_NODE: graph is NULL");
+        return NULL;
+    }
     sh_graph *own = (sh_graph *)(uintptr_t)graph;
     *cursor = (sh_cursor){own, &own->root, own->cursor};
     own->cursor = cursor;
@@ -276,6 +298,7 @@ void sh_cursor_end(sh_cursor *cursor) {
 
 sh_status sh_graph_set_attr(sh_graph *graph, const char *name, sh_tensor *value) {
     if (sh__error_pending()) return sh_error()->code;
+    SH_GIVEN(graph, SH_ERROR_NULL);
     if (!name || !value)
         return sh_fail(SH_ERROR_NULL, "sh_graph_set_attr: %s is NULL", name ? "value" : "name");
     sh_symbol *symbol = sh__symbol(&graph->attrs, name, strlen(name));
@@ -287,12 +310,18 @@ sh_status sh_graph_set_attr(sh_graph *graph, const char *name, sh_tensor *value)
 }
 
 sh_tensor *sh_graph_attr(const sh_graph *graph, const char *name) {
+    SH_GIVEN(graph, NULL);
+    SH_GIVEN(name, NULL);
     const sh_symbol *symbol = sh__symbol_find(&graph->attrs, name, strlen(name));
     return symbol ? symbol->object : NULL;
 }
 
-size_t sh_graph_attr_count(const sh_graph *graph) { return graph->attrs.n; }
+size_t sh_graph_attr_count(const sh_graph *graph) {
+    SH_GIVEN(graph, 0);
+    return graph->attrs.n;
+}
 
 const char *sh_graph_attr_name(const sh_graph *graph, size_t i) {
+    SH_GIVEN(graph, NULL);
     return i < graph->attrs.n ? graph->attrs.at[i]->text : NULL;
 }

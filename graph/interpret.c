@@ -8,6 +8,7 @@
 
 #include "dispatch/chain.h"
 #include "dispatch/site.h"
+#include "graph/given.h"
 #include "graph/interpreter_impl.h"
 
 /* ---- making and ending ---- */
@@ -55,8 +56,14 @@ void sh_interpreter_free(sh_interpreter *in) {
     sh__free(in);
 }
 
-void *sh_interpreter_user(const sh_interpreter *in) { return in->options.user; }
-sh_graph *sh_interpreter_graph(const sh_interpreter *in) { return in->graph; }
+void *sh_interpreter_user(const sh_interpreter *in) {
+    SH_GIVEN(in, NULL);
+    return in->options.user;
+}
+sh_graph *sh_interpreter_graph(const sh_interpreter *in) {
+    SH_GIVEN(in, NULL);
+    return in->graph;
+}
 
 /* ---- values ---- */
 
@@ -72,6 +79,7 @@ static sh_status reserve_values(sh_interpreter *in) {
 
 sh_status sh_interpreter_set_value(sh_interpreter *in, const sh_node *node, sh_value value) {
     if (sh__error_pending()) return sh_error()->code;
+    SH_GIVEN(in, SH_ERROR_NULL);
     if (!node || node->graph != in->graph)
         return sh_fail(SH_ERROR_VALUE, "sh_interpreter_set_value: %s",
                        node ? "the node is of another graph" : "node is NULL");
@@ -85,6 +93,7 @@ sh_status sh_interpreter_set_value(sh_interpreter *in, const sh_node *node, sh_v
 }
 
 sh_value sh_interpreter_value(const sh_interpreter *in, const sh_node *node) {
+    SH_GIVEN(in, sh_none());
     if (node && node->graph == in->graph && node->id < in->nvalues && !sh__is_absent(in->values[node->id]))
         return in->values[node->id];
     sh_fail(SH_ERROR_VALUE, "sh_interpreter_value: %%%s has no value", node ? node->name->text : "NULL");
@@ -151,6 +160,7 @@ static sh_status prepare(sh_interpreter *in, sh_arguments inputs) {
 /* ---- the run ---- */
 
 sh_status sh_interpreter_run_node(sh_interpreter *in, sh_node *node, sh_value *result) {
+    SH_GIVEN(in, SH_ERROR_NULL);
     if (in->step && in->step->node == node) return sh__step_run(in, result);
     return sh_fail(SH_ERROR_VALUE, "sh_interpreter_run_node: %%%s is not the node at hand",
                    node ? node->name->text : "NULL");
@@ -211,6 +221,8 @@ static sh_status run_all(sh_interpreter *in) {
 }
 
 sh_status sh_interpreter_run(sh_interpreter *in, sh_arguments inputs, sh_value *result) {
+    SH_GIVEN(in, SH_ERROR_NULL);
+    SH_GIVEN(result, SH_ERROR_NULL);
     if (!in->options.run) return sh_interpreter_run_graph(in, inputs, result);
     if (sh__error_pending()) return sh_error()->code;
     *result = sh_none();
@@ -220,6 +232,8 @@ sh_status sh_interpreter_run(sh_interpreter *in, sh_arguments inputs, sh_value *
 
 sh_status sh_interpreter_run_graph(sh_interpreter *in, sh_arguments inputs, sh_value *result) {
     if (sh__error_pending()) return sh_error()->code;
+    SH_GIVEN(in, SH_ERROR_NULL);
+    SH_GIVEN(result, SH_ERROR_NULL);
     if (in->program) return sh_fail(SH_ERROR_VALUE, "sh_interpreter_run: the interpreter is running already");
     sh_status status = prepare(in, inputs);
     if (status >= 0) status = run_all(in);

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "graph/given.h"
 #include "graph/graph_impl.h"
 
 typedef struct box {
@@ -88,11 +89,14 @@ sh_status sh_node_set_meta_pointer(sh_node *node, const char *key, void *pointer
 }
 
 sh_meta sh_node_meta(const sh_node *node, const char *key) {
+    SH_GIVEN(node, (sh_meta){0});
+    SH_GIVEN(key, (sh_meta){0});
     const sh_meta_entry *entry = *link_of((sh_node *)(uintptr_t)node, key);
     return entry ? entry->value : (sh_meta){SH_META_NONE, {0}};
 }
 
 const char *sh_node_meta_key(const sh_node *node, size_t i) {
+    SH_GIVEN(node, NULL);
     const sh_meta_entry *entry = node->meta;
     while (entry && i--) entry = entry->next;
     return entry ? entry->key : NULL;
@@ -106,6 +110,8 @@ static void drop(sh_meta_entry **link) {
 }
 
 void sh_node_drop_meta(sh_node *node, const char *key) {
+    SH_GIVEN_OR_LEAVE(node);
+    SH_GIVEN_OR_LEAVE(key);
     sh_meta_entry **link = link_of(node, key);
     if (*link) drop(link);
 }

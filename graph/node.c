@@ -5,18 +5,43 @@
  * of the old ones only when nothing can fail any more. */
 #include <string.h>
 
+#include "graph/given.h"
 #include "graph/graph_impl.h"
 
 /* ---- looking ---- */
 
-const char *sh_node_name(const sh_node *node) { return node->name->text; }
-sh_opcode sh_node_opcode(const sh_node *node) { return node->opcode; }
-const char *sh_node_target(const sh_node *node) { return node->target; }
-sh_graph *sh_node_graph(const sh_node *node) { return node->graph; }
-sh_args sh_node_args(const sh_node *node) { return node->args; }
-sh_kwargs sh_node_kwargs(const sh_node *node) { return node->kwargs; }
-sh_node *sh_node_next(const sh_node *node) { return node->next == &node->graph->root ? NULL : node->next; }
-sh_node *sh_node_prev(const sh_node *node) { return node->prev == &node->graph->root ? NULL : node->prev; }
+const char *sh_node_name(const sh_node *node) {
+    SH_GIVEN(node, NULL);
+    return node->name->text;
+}
+sh_opcode sh_node_opcode(const sh_node *node) {
+    SH_GIVEN(node, SH_OUTPUT);
+    return node->opcode;
+}
+const char *sh_node_target(const sh_node *node) {
+    SH_GIVEN(node, NULL);
+    return node->target;
+}
+sh_graph *sh_node_graph(const sh_node *node) {
+    SH_GIVEN(node, NULL);
+    return node->graph;
+}
+sh_args sh_node_args(const sh_node *node) {
+    SH_GIVEN(node, SH_NO_ARGS);
+    return node->args;
+}
+sh_kwargs sh_node_kwargs(const sh_node *node) {
+    SH_GIVEN(node, SH_NO_KWARGS);
+    return node->kwargs;
+}
+sh_node *sh_node_next(const sh_node *node) {
+    SH_GIVEN(node, NULL);
+    return node->next == &node->graph->root ? NULL : node->next;
+}
+sh_node *sh_node_prev(const sh_node *node) {
+    SH_GIVEN(node, NULL);
+    return node->prev == &node->graph->root ? NULL : node->prev;
+}
 
 const char *sh_opcode_text(sh_opcode opcode) {
     static const char *const texts[] = {
@@ -28,36 +53,50 @@ const char *sh_opcode_text(sh_opcode opcode) {
 }
 
 sh_arg sh_node_arg(const sh_node *node, size_t i) {
+    SH_GIVEN(node, sh_arg_none());
     return i < node->args.n ? node->args.at[i] : sh_arg_none();
 }
 
 sh_arg sh_node_kwarg(const sh_node *node, const char *name) {
+    SH_GIVEN(node, sh_arg_none());
+    SH_GIVEN(name, sh_arg_none());
     for (size_t i = 0; i < node->kwargs.n; i++)
         if (strcmp(node->kwargs.at[i].name, name) == 0) return node->kwargs.at[i].value;
     return sh_arg_none();
 }
 
 size_t sh_node_users(const sh_node *node, sh_node **users, size_t capacity) {
+    SH_GIVEN(node, 0);
     size_t n = 0;
     for (const sh_use *use = node->first_user; use && n < capacity; use = use->next) users[n++] = use->user;
     return node->nusers;
 }
 
 size_t sh_node_inputs(const sh_node *node, sh_node **inputs, size_t capacity) {
+    SH_GIVEN(node, 0);
     for (size_t i = 0; i < node->ninputs && i < capacity; i++) inputs[i] = node->uses[i].input;
     return node->ninputs;
 }
 
-const sh_spec *sh_node_spec(const sh_node *node) { return node->has_spec ? &node->spec : NULL; }
+const sh_spec *sh_node_spec(const sh_node *node) {
+    SH_GIVEN(node, NULL);
+    return node->has_spec ? &node->spec : NULL;
+}
 
 void sh_node_set_spec(sh_node *node, const sh_spec *spec) {
+    SH_GIVEN_OR_LEAVE(node);
     node->has_spec = spec != NULL;
     if (spec) node->spec = *spec;
 }
 
-const char *sh_node_scope(const sh_node *node) { return node->scope; }
+const char *sh_node_scope(const sh_node *node) {
+    SH_GIVEN(node, NULL);
+    return node->scope;
+}
 
 sh_status sh_node_set_scope(sh_node *node, const char *scope) {
+    SH_GIVEN(node, SH_ERROR_NULL);
+    SH_GIVEN(scope, SH_ERROR_NULL);
     const char *before = node->prev ? node->prev->scope : NULL; /* mostly the same */
     const char *copy = before && strcmp(before, scope) == 0 ? before : sh__graph_string(node->graph, scope);
     if (!copy) return SH_ERROR_MEMORY;
@@ -65,12 +104,22 @@ sh_status sh_node_set_scope(sh_node *node, const char *scope) {
     return SH_OK;
 }
 
-const void *sh_node_site(const sh_node *node) { return node->site; }
-void sh_node_set_site(sh_node *node, const void *site) { node->site = site; }
+const void *sh_node_site(const sh_node *node) {
+    SH_GIVEN(node, NULL);
+    return node->site;
+}
+void sh_node_set_site(sh_node *node, const void *site) {
+    SH_GIVEN_OR_LEAVE(node);
+    node->site = site;
+}
 
-const char *sh_node_type(const sh_node *node) { return node->type; }
+const char *sh_node_type(const sh_node *node) {
+    SH_GIVEN(node, NULL);
+    return node->type;
+}
 
 sh_status sh_node_set_type(sh_node *node, const char *type) {
+    SH_GIVEN(node, SH_ERROR_NULL);
     const char *copy = type ? sh__graph_string(node->graph, type) : NULL;
     if (type && !copy) return SH_ERROR_MEMORY;
     node->type = copy;
@@ -78,6 +127,7 @@ sh_status sh_node_set_type(sh_node *node, const char *type) {
 }
 
 sh_status sh_node_set_target(sh_node *node, const char *target) {
+    SH_GIVEN(node, SH_ERROR_NULL);
     if (!target) return sh_fail(SH_ERROR_NULL, "sh_node_set_target: target is NULL");
     const char *copy = sh__graph_string(node->graph, target);
     if (!copy) return SH_ERROR_MEMORY;
@@ -175,6 +225,7 @@ static sh_status take_args(sh_node *node, const sh_arg_block *fresh) {
 
 sh_status sh_node_set_args(sh_node *node, sh_args args, sh_kwargs kwargs) {
     if (sh__error_pending()) return sh_error()->code;
+    SH_GIVEN(node, SH_ERROR_NULL);
     sh_arg_block fresh;
     SH_TRY(sh__args_copy(node->graph, args, kwargs, &node->graph->pool, &fresh));
     return take_args(node, &fresh);
@@ -184,6 +235,7 @@ sh_status sh_node_set_args(sh_node *node, sh_args args, sh_kwargs kwargs) {
 
 sh_status sh_node_set_arg(sh_node *node, size_t i, sh_arg arg) {
     if (sh__error_pending()) return sh_error()->code;
+    SH_GIVEN(node, SH_ERROR_NULL);
     if (i >= node->args.n)
         return sh_fail(SH_ERROR_INDEX, "node %%%s has %zu arguments; number %zu is to be set",
                        node->name->text, node->args.n, i);
@@ -198,6 +250,7 @@ sh_status sh_node_set_arg(sh_node *node, size_t i, sh_arg arg) {
 
 sh_status sh_node_set_kwarg(sh_node *node, const char *name, sh_arg arg) {
     if (sh__error_pending()) return sh_error()->code;
+    SH_GIVEN(node, SH_ERROR_NULL);
     if (!name) return sh_fail(SH_ERROR_NULL, "sh_node_set_kwarg: name is NULL");
     const size_t n = node->kwargs.n;
     sh_kwarg *kwargs = sh__alloc((n + 1) * sizeof *kwargs);
@@ -226,6 +279,7 @@ static sh_status replace(sh_arg *found, void *user) {
 
 sh_status sh_node_replace_input_with(sh_node *node, sh_node *old, sh_node *by) {
     if (sh__error_pending()) return sh_error()->code;
+    SH_GIVEN(node, SH_ERROR_NULL);
     if (!old || !by)
         return sh_fail(SH_ERROR_NULL, "sh_node_replace_input_with: %s is NULL", old ? "by" : "old");
     replacement r = {old, by};
@@ -238,6 +292,7 @@ sh_status sh_node_replace_input_with(sh_node *node, sh_node *old, sh_node *by) {
 sh_status sh_node_replace_uses_where(sh_node *node, sh_node *by, bool (*chosen)(sh_node *user, void *data),
                                      void *data) {
     if (sh__error_pending()) return sh_error()->code;
+    SH_GIVEN(node, SH_ERROR_NULL);
     if (!by) return sh_fail(SH_ERROR_NULL, "sh_node_replace_uses_where: by is NULL");
     if (by == node) return SH_OK;
     for (sh_use *use = node->first_user, *next; use; use = next) {

@@ -6,6 +6,7 @@
 #include "graph/record.h"
 
 #include "dispatch/chain.h"
+#include "graph/given.h"
 #include "graph/graph_impl.h"
 #include "graph/record_impl.h"
 
@@ -167,7 +168,10 @@ void sh_capture_free(sh_capture *capture) {
     drop(capture);
 }
 
-sh_mode *sh_capture_mode(sh_capture *capture) { return capture->mode; }
+sh_mode *sh_capture_mode(sh_capture *capture) {
+    SH_GIVEN(capture, NULL);
+    return capture->mode;
+}
 
 /* ---- inputs and outputs ---- */
 
@@ -228,6 +232,7 @@ static sh_status add_output(sh_capture *c, sh_tensors outputs) {
 
 sh_graph *sh_capture_graph(sh_capture *capture, sh_tensors outputs) {
     if (sh__error_pending()) return NULL;
+    SH_GIVEN(capture, NULL);
     sh_graph *fresh = sh_graph_new(), *graph = NULL;
     if (!fresh) return NULL;
     pthread_mutex_lock(&capture->lock);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "graph/given.h"
 #include "graph/graph_impl.h"
 #include "graph/text.h"
 #include "ops/flops.h"
@@ -100,6 +101,8 @@ static sh_status run_counting(sh_timing *t, sh_arguments inputs, sh_value *resul
 }
 
 sh_status sh_timing_run(sh_timing *timing, sh_arguments inputs, sh_value *result) {
+    SH_GIVEN(timing, SH_ERROR_NULL);
+    SH_GIVEN(result, SH_ERROR_NULL);
     sh_timing *t = timing;
     if (sh__error_pending()) return sh_error()->code;
     SH_TRY(reserve(t));
@@ -118,17 +121,25 @@ sh_status sh_timing_run(sh_timing *timing, sh_arguments inputs, sh_value *result
 
 /* ---- reading ---- */
 
-size_t sh_timing_runs(const sh_timing *timing) { return timing->runs; }
+size_t sh_timing_runs(const sh_timing *timing) {
+    SH_GIVEN(timing, 0);
+    return timing->runs;
+}
 
 double sh_timing_run_ns(const sh_timing *timing) {
+    SH_GIVEN(timing, 0);
     return timing->runs ? timing->ns / (double)timing->runs : 0;
 }
 
 double sh_timing_node_ns(const sh_timing *timing, const sh_node *node) {
+    SH_GIVEN(timing, 0);
+    SH_GIVEN(node, 0);
     return timing->runs && node->id < timing->ncosts ? timing->costs[node->id].ns / (double)timing->runs : 0;
 }
 
 double sh_timing_node_flops(const sh_timing *timing, const sh_node *node) {
+    SH_GIVEN(timing, 0);
+    SH_GIVEN(node, 0);
     return node->id < timing->ncosts ? timing->costs[node->id].flops : 0;
 }
 
@@ -204,6 +215,7 @@ static void put_part(sh_text *out, const sh_timing *t, row *rows, size_t n, cons
 }
 
 char *sh_timing_table(const sh_timing *timing) {
+    SH_GIVEN(timing, NULL);
     sh_text out = {0};
     row *rows = sh__alloc((sh_interpreter_graph(timing->in)->size + 1) * sizeof *rows);
     if (!rows) return NULL;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "dispatch/cold.h"
+#include "graph/given.h"
 #include "graph/graph_impl.h"
 
 struct sh_transformer {
@@ -20,6 +21,8 @@ void *sh_transformer_user(const sh_transformer *t) { return t->user; }
 sh_status sh_transform_node(sh_transformer *t, const sh_node *node, sh_args args, sh_kwargs kwargs,
                             sh_arg *result) {
     if (sh__error_pending()) return sh_error()->code;
+    SH_GIVEN(t, SH_ERROR_NULL);
+    SH_GIVEN(node, SH_ERROR_NULL);
     const char *target = sh__copied_target(t->to, node);
     sh_node *copy =
         target ? sh_graph_create_node(t->to, node->opcode, target, args, kwargs, node->name->text) : NULL;
@@ -75,6 +78,7 @@ static sh_status transform_all(sh_transformer *t) {
 }
 
 sh_graph *sh_graph_transform(const sh_graph *graph, const sh_transformer_options *options) {
+    SH_GIVEN(graph, NULL);
     static const sh_transformer_options plain = {0};
     if (sh__error_pending()) return NULL;
     const sh_transformer_options *o = options ? options : &plain;

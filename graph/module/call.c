@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dispatch/cold.h"
+#include "graph/given.h"
 #include "graph/module/module_impl.h"
 #include "graph/module/tracing.h"
 
@@ -27,14 +28,19 @@ static sh_hook add_hook(sh_module *module, sh_hook_entry entry) {
 }
 
 sh_hook sh_module_hook_before(sh_module *module, sh_forward_pre_hook hook, void *user) {
+    SH_GIVEN(module, 0);
+    SH_GIVEN(hook, 0);
     return add_hook(module, (sh_hook_entry){.before = hook, .user = user});
 }
 
 sh_hook sh_module_hook_after(sh_module *module, sh_forward_hook hook, void *user) {
+    SH_GIVEN(module, 0);
+    SH_GIVEN(hook, 0);
     return add_hook(module, (sh_hook_entry){.after = hook, .user = user});
 }
 
 sh_status sh_module_unhook(sh_module *module, sh_hook hook) {
+    SH_GIVEN(module, SH_ERROR_NULL);
     for (uint32_t i = 0; i < module->nhooks; i++) {
         if (module->hooks[i].id != hook) continue;
         module->nhooks--;

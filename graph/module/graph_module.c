@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "graph/given.h"
 #include "graph/interpreter.h"
 #include "graph/module/module_impl.h"
 #include "graph/module/tracing.h"
@@ -83,6 +84,7 @@ void sh_graph_set_module(sh_graph *graph, sh_module *module) {
 }
 
 sh_module *sh_node_module(const sh_node *node) {
+    SH_GIVEN(node, NULL);
     const sh_module *root = sh__graph_root(sh_node_graph(node))->object;
     return root && sh_node_opcode(node) == SH_CALL_MODULE ? sh_module_child(root, sh_node_target(node))
                                                           : NULL;
@@ -334,6 +336,7 @@ static size_t prune(sh_module *module, const sh_seen *needed) {
 
 sh_status sh_graph_module_delete_all_unused_submodules(sh_module *module, size_t *count) {
     if (sh__error_pending()) return sh_error()->code;
+    SH_GIVEN(module, SH_ERROR_NULL);
     const sh_graph *graph = sh_graph_module_graph(module);
     if (!graph)
         return sh_fail(SH_ERROR_TYPE, "sh_graph_module_delete_all_unused_submodules: no graph module");

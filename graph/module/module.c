@@ -1,6 +1,7 @@
 /* module.c - modules made, ended, and what hangs on them by name.
  *
  * What fails changes nothing. Paths are resolved part by part through the children; the last part may name a tensor. */
+#include "graph/given.h"
 #include "graph/module/module_impl.h"
 
 #include <stdio.h>
@@ -49,11 +50,17 @@ void sh_module_release(sh_module *module) {
     sh__free(module);
 }
 
-const sh_module_type *sh_module_type_of(const sh_module *module) { return module->type; }
+const sh_module_type *sh_module_type_of(const sh_module *module) {
+    SH_GIVEN(module, NULL);
+    return module->type;
+}
 bool sh_module_is(const sh_module *module, const char *type) {
     return module && strcmp(module->type->name, type) == 0;
 }
-void *sh_module_state(const sh_module *module) { return (void *)(uintptr_t)module->state; }
+void *sh_module_state(const sh_module *module) {
+    SH_GIVEN(module, NULL);
+    return (void *)(uintptr_t)module->state;
+}
 
 /* ---- slots ---- */
 
@@ -135,6 +142,7 @@ sh_module *sh__module_at(const sh_module *module, const char *path, size_t lengt
 }
 
 sh_module *sh_module_child(const sh_module *module, const char *path) {
+    SH_GIVEN(path, NULL);
     return sh__module_at(module, path, strlen(path));
 }
 
@@ -182,22 +190,29 @@ sh_tensor *sh__module_tensor(const sh_module *module, const char *path, uint32_t
 }
 
 sh_tensor *sh_module_parameter(const sh_module *module, const char *path) {
+    SH_GIVEN(path, NULL);
     return sh__module_tensor(module, path, SH_PARAMETERS);
 }
 
 sh_tensor *sh_module_buffer(const sh_module *module, const char *path) {
+    SH_GIVEN(path, NULL);
     return sh__module_tensor(module, path, SH_BUFFERS);
 }
 
 /* ---- children ---- */
 
-size_t sh_module_children(const sh_module *module) { return module->children.n; }
+size_t sh_module_children(const sh_module *module) {
+    SH_GIVEN(module, 0);
+    return module->children.n;
+}
 
 sh_module *sh_module_child_at(const sh_module *module, size_t i) {
+    SH_GIVEN(module, NULL);
     return i < module->children.n ? module->children.at[i].object : NULL;
 }
 
 const char *sh_module_child_name(const sh_module *module, size_t i) {
+    SH_GIVEN(module, NULL);
     return i < module->children.n ? module->children.at[i].name : NULL;
 }
 

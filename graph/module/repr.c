@@ -4,6 +4,7 @@
  *       (linear): Linear(in_features=3, out_features=4, bias=True)
  *     )
  */
+#include "graph/given.h"
 #include "graph/module/module_impl.h"
 #include "graph/text.h"
 
@@ -29,6 +30,7 @@ static void put_module(sh_text *out, const sh_module *module, int indent) {
 
 char *sh_module_text(const sh_module *module) {
     if (sh__error_pending()) return NULL;
+    SH_GIVEN(module, NULL);
     sh_text out = {0};
     put_module(&out, module, 0);
     return sh__text_take(&out);

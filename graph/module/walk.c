@@ -3,6 +3,7 @@
  * A path is built in one growing text as the walk goes down, and cut again as it goes up. */
 #include <string.h>
 
+#include "graph/given.h"
 #include "graph/module/module_impl.h"
 #include "graph/text.h"
 
@@ -103,11 +104,13 @@ static sh_status run(walk *w, sh_module *module) {
 }
 
 sh_status sh_module_walk(sh_module *module, sh_module_visit visit, void *user) {
+    SH_GIVEN(visit, SH_ERROR_NULL);
     walk w = {.visit = visit, .user = user};
     return run(&w, module);
 }
 
 sh_status sh_module_walk_tensors(sh_module *module, uint32_t what, sh_module_tensor_visit visit, void *user) {
+    SH_GIVEN(visit, SH_ERROR_NULL);
     walk w = {.what = what, .tensor_visit = visit, .user = user};
     return run(&w, module);
 }
@@ -129,6 +132,8 @@ static sh_status apply(application *a, sh_module *module) {
 sh_status sh_module_apply(sh_module *module, sh_status (*function)(sh_module *module, void *user),
                           void *user) {
     if (sh__error_pending()) return sh_error()->code;
+    SH_GIVEN(module, SH_ERROR_NULL);
+    SH_GIVEN(function, SH_ERROR_NULL);
     application a = {.function = function, .user = user};
     const sh_status status = apply(&a, module);
     sh__seen_free(&a.done);
@@ -137,16 +142,23 @@ sh_status sh_module_apply(sh_module *module, sh_status (*function)(sh_module *mo
 
 /* ---- train and eval ---- */
 
-bool sh_module_is_training(const sh_module *module) { return module->training; }
+bool sh_module_is_training(const sh_module *module) {
+    SH_GIVEN(module, false);
+    return module->training;
+}
 
 /* Setting a shared module twice does no harm, so this needs no memory and can't fail. */
 void sh_module_train(sh_module *module, bool training) {
+    SH_GIVEN_OR_LEAVE(module);
     module->training = training;
     for (uint32_t i = 0; i < module->children.n; i++)
         sh_module_train(module->children.at[i].object, training);
 }
 
-void sh_module_eval(sh_module *module) { sh_module_train(module, false); }
+void sh_module_eval(sh_module *module) {
+    SH_GIVEN_OR_LEAVE(module);
+    sh_module_train(module, false);
+}
 
 /* ---- to ---- */
 
