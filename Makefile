@@ -16,7 +16,8 @@ FUZZ_SECONDS ?= 60
 ONNX_PROTO   ?= /usr/include/onnx/onnx.proto
 OBJCOPY      ?= objcopy
 CC           := $(if $(filter default,$(origin CC)),gcc,$(CC))
-export BUILD CC VERSION SOVERSION ONNX_PROTO FUZZ_SECONDS SANITIZE prefix DESTDIR
+CXX          := $(if $(filter default,$(origin CXX)),g++,$(CXX))
+export BUILD CC CXX VERSION SOVERSION ONNX_PROTO FUZZ_SECONDS SANITIZE prefix DESTDIR
 
 # ---- flags -----------------------------------------------------------------------------------------------
 CONFIG_release := -O2
@@ -40,6 +41,8 @@ MODEL   := -fvisibility=hidden -fPIC -ftls-model=initial-exec -fno-semantic-inte
 COMPILE  = $(CC) -std=c11 -D_GNU_SOURCE -I. -I$(GEN) -g $(CONFIG_$(CONFIG)) $(OPENMP) $(MODEL) $(WARN) $(STRICT) \
            $(CPPFLAGS) $(CFLAGS)
 LINK     = $(CC) $(CONFIG_$(CONFIG)) $(filter -fopenmp,$(OPENMP)) $(CFLAGS) $(LDFLAGS)
+LINK_CXX = $(CXX) -std=c++17 -g $(CONFIG_$(CONFIG)) $(filter -fopenmp,$(OPENMP)) -Wall -Wextra -Wpedantic -Wshadow \
+           $(CFLAGS) $(LDFLAGS)
 LIBS    := -lffi -ldnnl -lmvec -lm
 IO_LIBS := -lprotobuf-c -lzip -ljansson
 
@@ -55,18 +58,19 @@ IO     := $(call objects,$(call c_files,$(IO_DIRS) $(GEN)/graph/onnx))
 CLI    := $(call objects,$(call c_files,cli))
 PARTS  := $(CORE) $(IO) $(filter-out $(OBJ)/cli/main.o,$(CLI))# tests link these, and so reach what is hidden
 LIBRARIES := $(foreach l,shunt shunt-io,$(BUILD)/lib$(l).a $(BUILD)/lib$(l).so)
-FORMATTED := $(wildcard shunt.h $(foreach d,$(CORE_DIRS) $(IO_DIRS) ops/gen cli interpose tests $(wildcard tests/*) examples,$d/*.[ch]))
+FORMATTED := $(wildcard shunt.h $(foreach d,$(CORE_DIRS) $(IO_DIRS) ops/gen cli interpose tests $(wildcard tests/*) examples,$d/*.[ch] $d/*.cpp))
 
 # tests/: test_* are Criterion suites, *_main and tsan_* programs of their own, any other file serves them all.
 # bench/ and measure/ hold programs that judge nothing, make/ what makes their inputs; fuzz/ what feeds the parsers.
 SUITES := $(call objects,$(wildcard tests/test_*.c))
 MAINS  := $(wildcard tests/*_main.c tests/tsan_*.c)
+IN_CXX := $(patsubst %.cpp,$(BUILD)/%,$(wildcard tests/*.cpp examples/*.cpp))
 SHARED := $(call objects,$(filter-out tests/test_% $(MAINS),$(wildcard tests/*.c)))
 BENCH  := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 LONG   := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/measure/*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 RUNNER := $(BUILD)/tests/runner
-TESTS  := $(if $(SUITES),$(RUNNER)) $(MAINS:%.c=$(BUILD)/%) $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c)) $(wildcard tests/cli_*.sh)
+TESTS  := $(if $(SUITES),$(RUNNER)) $(MAINS:%.c=$(BUILD)/%) $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c)) $(IN_CXX) $(wildcard tests/cli_*.sh)
 ifeq ($(CONFIG),tsan)
 TESTS  := $(filter $(BUILD)/tests/tsan_%,$(TESTS))# Criterion doesn't start under it
 endif
@@ -170,10 +174,15 @@ $(BUILD)/replay/%: $(OBJ)/tests/fuzz/%.o $(OBJ)/tests/fuzz/replay.o $(PARTS) $(B
 $(BUILD)/fuzz_%: $(OBJ)/tests/fuzz/fuzz_%.o $(OBJ)/tests/fuzz/bound.o $(PARTS) $(BUILD)/sources
 	$(call link_program,-fsanitize=fuzzer -fsanitize=undefined -Xlinker --wrap=LLVMFuzzerTestOneInput)
 
-# Examples are built as a user would: one source, the installed header and libraries.
+# Examples, and what is in C++, are built as a user would: one source, the installed header and libraries.
 $(BUILD)/examples/%: examples/%.c $(BUILD)/stage
 	echo '  LINK $@'; mkdir -p $(@D)
 	$(LINK) -std=c11 -g $(WARN) -I$(BUILD)/stage/include -o $@ $< \
+	    -L$(BUILD)/stage/lib -Wl,-rpath,$(abspath $(BUILD))/stage/lib -lshunt-io -lshunt -lm
+
+$(BUILD)/%: %.cpp $(BUILD)/stage
+	echo '  LINK $@'; mkdir -p $(@D)
+	$(LINK_CXX) -I$(BUILD)/stage/include -o $@ $< \
 	    -L$(BUILD)/stage/lib -Wl,-rpath,$(abspath $(BUILD))/stage/lib -lshunt-io -lshunt -lm
 
 $(BUILD)/stage: $(LIBRARIES) $(BUILD)/shunt $(wildcard shunt.h */*.h */*.def) build-aux/install.sh

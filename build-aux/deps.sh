@@ -24,6 +24,7 @@ libxxhash-dev        <xxhash.h>
 libdw-dev            <elfutils/libdwfl.h>
 libcriterion-dev     <criterion/criterion.h>  later
 pkg-config           pkg-config               later
+g++                  g++                      later
 graphviz             dot                      later
 "
 [ "${1:-}" != --check ] || wanted=$(echo "$wanted" | grep -v 'later$')

@@ -154,6 +154,47 @@ SH_END_DECLS
 #define SH__BOUND_10(f, v, a, ...) f(SH__CAT(v, _10), a) SH__BOUND_9(f, v, __VA_ARGS__)
 #define SH__BOUND_11(f, v, a, ...) f(SH__CAT(v, _11), a) SH__BOUND_10(f, v, __VA_ARGS__)
 #define SH__BOUND_12(f, v, a, ...) f(SH__CAT(v, _12), a) SH__BOUND_11(f, v, __VA_ARGS__)
+#else
+namespace sh__cxx {
+
+/* Anything as a value: tensors, numbers, lists, strings. Lists and strings are borrowed. */
+inline sh_value value(sh_value v) { return v; }
+inline sh_value value(sh_tensor *t) { return sh_value_tensor(t); }
+inline sh_value value(std::nullptr_t) { return sh_none(); }
+inline sh_value value(sh_ints list) { return sh_value_ints(list); }
+inline sh_value value(sh_tensors list) { return sh_value_tensors(list); }
+inline sh_value value(const char *string) { return sh_value_string(string); }
+inline sh_value value(sh_dtype dtype) { return sh_value_dtype(dtype); }
+template <class N> std::enable_if_t<std::is_arithmetic_v<N>, sh_value> value(N n) {
+    if constexpr (std::is_same_v<N, bool>)
+        return sh_value_flag(n);
+    else if constexpr (std::is_floating_point_v<N>)
+        return sh_value_float(static_cast<double>(n));
+    else if constexpr (std::is_unsigned_v<N>)
+        return sh__value_unsigned(n);
+    else
+        return sh_value_int(n);
+}
+template <class L, class T, std::size_t N> sh_value value(const in_place<L, T, N> &list) {
+    return value(static_cast<L>(list));
+}
+
+/* One argument of a call by name: a value, or a named one. */
+inline sh_argument argument(sh_argument a) { return a; }
+template <class T> sh_argument argument(const T &v) { return sh_argument{nullptr, value(v)}; }
+
+template <std::size_t N> using arguments_in_place = in_place<sh_arguments, sh_argument, N>;
+template <class... A> arguments_in_place<sizeof...(A)> arguments(const A &...a) { return {{argument(a)...}}; }
+
+} // namespace sh__cxx
+
+#define SH_VALUE(x) (::sh__cxx::value(x))
+#define SH_NAMED(name, v) (sh_argument{name, SH_VALUE(v)})
+#define SH_ARGUMENTS(...) (::sh__cxx::arguments(__VA_ARGS__))
+template <class... A> sh_tensor *sh_call_op(const char *name, const A &...a) {
+    const sh_argument list[] = {::sh__cxx::argument(a)..., sh_argument{nullptr, sh_none()}};
+    return sh__call_op(name, list, sizeof...(A));
+}
 #endif
 
 #endif

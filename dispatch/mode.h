@@ -101,11 +101,13 @@ SH_API sh_mode_guard sh__mode_enter(sh_mode *mode);
 SH_API sh_mode_guard sh__mode_enter_callback(sh_callback callback);
 SH_API void sh_mode_leave(sh_mode_guard *guard);
 
-#ifndef __cplusplus
 /* A mode or a callback function. The body always runs: a push that failed is a pending error. */
 #define SH_WITH_MODE(m) SH__BLOCK(sh_mode_guard, SH__UNIQUE(sh__guard), sh_mode_leave, SH__MODE_ENTER(m))
 /* To the end of the block it stands in; for use inside loops. */
 #define SH_MODE_HERE(m) SH__HERE(sh_mode_guard, SH__UNIQUE(sh__guard), sh_mode_leave, SH__MODE_ENTER(m))
+#ifdef __cplusplus
+#define SH__MODE_ENTER(m) ::sh__cxx::mode_enter(m)
+#else
 #define SH__MODE_ENTER(m) _Generic((m), sh_mode * : sh__mode_enter, default : sh__mode_enter_callback)(m)
 #endif
 
@@ -149,5 +151,12 @@ SH_API sh_status sh_tensor_set_override(sh_tensor *t, const sh_override_kind *ki
 SH_API const sh_override_kind *sh_tensor_override(const sh_tensor *t);
 
 SH_END_DECLS
+
+#ifdef __cplusplus
+namespace sh__cxx {
+inline sh_mode_guard mode_enter(sh_mode *mode) { return sh__mode_enter(mode); }
+inline sh_mode_guard mode_enter(sh_callback callback) { return sh__mode_enter_callback(callback); }
+} // namespace sh__cxx
+#endif
 
 #endif

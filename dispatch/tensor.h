@@ -9,8 +9,7 @@
 #ifndef SH_DISPATCH_TENSOR_H
 #define SH_DISPATCH_TENSOR_H
 
-#include "dispatch/status.h"
-#include "dispatch/value.h"
+#include "dispatch/cxx.h"
 
 SH_BEGIN_DECLS
 
@@ -69,10 +68,23 @@ SH_API void sh_release(sh_tensor *t);
 #define SH_DOUBLES(...) SH__ARRAY(double, SH_F64, __VA_ARGS__)
 #define SH_INT64S(...) SH__ARRAY(int64_t, SH_I64, __VA_ARGS__)
 /* A 1-d tensor with these values. */
+#ifdef __cplusplus
+#define SH__ARRAY(ctype, dtype, ...) (::sh__cxx::array<ctype>(dtype, __VA_ARGS__))
+#else
 #define SH__ARRAY(ctype, dtype, ...)                       \
     sh_tensor_copy_of((const ctype[]){__VA_ARGS__}, dtype, \
                       SH_SIZES((int64_t)(sizeof((const ctype[]){__VA_ARGS__}) / sizeof(ctype))))
+#endif
 
 SH_END_DECLS
+
+#ifdef __cplusplus
+namespace sh__cxx {
+template <class T, class... N> sh_tensor *array(sh_dtype dtype, N... n) {
+    const T values[] = {static_cast<T>(n)...};
+    return sh_tensor_copy_of(values, dtype, ints(sizeof...(N)));
+}
+} // namespace sh__cxx
+#endif
 
 #endif

@@ -60,12 +60,22 @@ typedef struct sh_tensors {
                    a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, n, ...)              \
     n
 
-/* Sizes, strides, axes, repeats written in place: sh_rand(SH_SIZES(2, 3)). SH_SCALAR_SHAPE is (). */
+/* Sizes, strides, axes, repeats written in place: sh_rand(SH_SIZES(2, 3)). SH_SCALAR_SHAPE is (). In C++: see cxx.h. */
+#ifdef __cplusplus
+#define SH_SIZES(...) (::sh__cxx::ints(__VA_ARGS__))
+#define SH_SCALAR_SHAPE (::sh__cxx::ints())
+#define SH_LIST(...) (::sh__cxx::tensors(__VA_ARGS__))
+#define SH_DIMS(...) (::sh__cxx::dims(__VA_ARGS__))
+#else
 #define SH_SIZES(...) \
     ((sh_ints){(const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)})
 #define SH_SCALAR_SHAPE ((sh_ints){(const int64_t[]){0}, 0})
 /* Up to 32 tensors written in place: sh_cat(SH_LIST(a, b)). */
 #define SH_LIST(...) ((sh_tensors){(sh_tensor *const[]){__VA_ARGS__}, SH__COUNT(__VA_ARGS__)})
+/* Several axes for a keyword that takes one or more: sh_sum(x, .dim = SH_DIMS(0, -1)). */
+#define SH_DIMS(...) \
+    sh__dims((const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+#endif
 
 /* Lists of a length known at run time: sh_reshape(x, sh_ints_of(sizes, n)). */
 static inline sh_ints sh_ints_of(const int64_t *at, size_t n) {
@@ -81,10 +91,6 @@ static inline sh_tensors sh_tensors_of(sh_tensor *const *at, size_t n) {
 #define SH_NO_INT INT64_MIN
 #define SH_NO_NUMBER __builtin_nan("0x5348")
 #define SH_NO_FLAG (-1)
-/* Several axes for a keyword that takes one or more: sh_sum(x, .dim = SH_DIMS(0, -1)). */
-#define SH_DIMS(...) \
-    sh__dims((const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
-
 static inline sh_value sh_none(void) {
     sh_value v = {0, 0, {0}};
     return v;

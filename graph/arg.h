@@ -116,6 +116,33 @@ SH_END_DECLS
 #define SH_KWARG(name, x) ((sh_kwarg){name, SH_ARG(x)})
 #define SH_KWARGS(...) ((sh_kwargs){(const sh_kwarg[]){__VA_ARGS__}, SH__COUNT(__VA_ARGS__)})
 #define SH_NO_KWARGS ((sh_kwargs){NULL, 0})
+#else
+namespace sh__cxx {
+
+/* A node, a number, a string, an sh_arg as an argument. */
+inline sh_arg arg(sh_arg a) { return a; }
+inline sh_arg arg(sh_node *node) { return sh_arg_node(node); }
+inline sh_arg arg(const char *string) { return sh_arg_string(string); }
+inline sh_arg arg(sh_dtype dtype) { return sh_arg_dtype(dtype); }
+template <class N> std::enable_if_t<std::is_arithmetic_v<N>, sh_arg> arg(N n) {
+    if constexpr (std::is_same_v<N, bool>)
+        return sh_arg_flag(n);
+    else if constexpr (std::is_floating_point_v<N>)
+        return sh_arg_float(static_cast<double>(n));
+    else
+        return sh_arg_int(static_cast<int64_t>(n));
+}
+template <class... A> in_place<sh_args, sh_arg, sizeof...(A)> args(const A &...a) { return {{arg(a)...}}; }
+template <class... K> in_place<sh_kwargs, sh_kwarg, sizeof...(K)> kwargs(const K &...k) { return {{k...}}; }
+
+} // namespace sh__cxx
+
+#define SH_ARG(x) (::sh__cxx::arg(x))
+#define SH_ARGS(...) (::sh__cxx::args(__VA_ARGS__))
+#define SH_NO_ARGS (sh_args{nullptr, 0})
+#define SH_KWARG(name, x) (sh_kwarg{name, SH_ARG(x)})
+#define SH_KWARGS(...) (::sh__cxx::kwargs(__VA_ARGS__))
+#define SH_NO_KWARGS (sh_kwargs{nullptr, 0})
 #endif
 
 #endif

@@ -67,6 +67,10 @@ SH_END_DECLS
 #ifndef __cplusplus
 /* 1 to 12 arguments; its tensor, NULL where it gives none: an error if it gives something else. */
 #define sh_function_call(name, ...) sh__function_call(name, SH_ARGUMENTS(__VA_ARGS__))
+#else
+template <class... A> sh_tensor *sh_function_call(const char *name, const A &...a) {
+    return sh__function_call(name, ::sh__cxx::arguments(a...));
+}
 #endif
 
 #endif

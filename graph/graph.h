@@ -50,7 +50,7 @@ SH_API sh_node *sh_graph_output_node(const sh_graph *graph);
 SH_API const char *sh_graph_output_name(const sh_graph *graph, size_t i);
 
 /* Each node in order. Nodes may be erased, moved and added on the way, the one at hand too: the loop goes on behind where
- * that stood. What is put behind that place is met, a node that moves there once more. */
+ * that stood. What is put behind that place is met, a node that moves there once more. NULL is an error and has none. */
 #define SH_EACH_NODE(n, graph) SH__EACH_NODE(n, SH__UNIQUE(sh__c), graph)
 #define SH__EACH_NODE(n, c, graph)                                                 \
     for (sh_cursor c __attribute__((cleanup(sh_cursor_end))) = {NULL, NULL, NULL}, \
@@ -158,6 +158,11 @@ SH_END_DECLS
                              (sh_args){SH__CAT(v, _), SH__COUNT(__VA_ARGS__)}, SH_NO_KWARGS, NULL); \
     })
 #define SH__BOUND_ARG(v, x) SH_ARG(v),
+#else
+template <class... A> sh_node *sh_graph_call_function(sh_graph *graph, const char *target, const A &...a) {
+    return sh_graph_create_node(graph, SH_CALL_FUNCTION, target, ::sh__cxx::args(a...), SH_NO_KWARGS,
+                                nullptr);
+}
 #endif
 
 #endif

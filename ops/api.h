@@ -71,6 +71,54 @@ SH_END_DECLS
                  : sh_value_int)(v);                      \
     })
 
+#else
+namespace sh__cxx {
+
+/* A tensor, or a number in its place. */
+class operand {
+  public:
+    operand(sh_tensor *t) : t_(t) {}
+    operand(std::nullptr_t) : t_(nullptr) {}
+    template <class N, class = std::enable_if_t<std::is_arithmetic_v<N>>> operand(N n) : t_(wrap(n)) {}
+    operator sh_tensor *() const { return t_; }
+
+  private:
+    static sh_tensor *wrap(bool n) { return sh__wrap_flag(n); }
+    template <class N> static sh_tensor *wrap(N n) {
+        if constexpr (std::is_floating_point_v<N>)
+            return sh__wrap_float(static_cast<double>(n));
+        else if constexpr (std::is_unsigned_v<N>)
+            return sh__wrap_unsigned(n);
+        else
+            return sh__wrap_int(n);
+    }
+    sh_tensor *t_;
+};
+
+/* A number. */
+class scalar {
+  public:
+    scalar(sh_value v) : v_(v) {}
+    template <class N, class = std::enable_if_t<std::is_arithmetic_v<N>>> scalar(N n) : v_(value(n)) {}
+    operator sh_scalar() const { return v_; }
+
+  private:
+    sh_scalar v_;
+};
+
+/* Integers: SH_SIZES, an sh_ints, or braces. */
+class sizes {
+  public:
+    sizes(sh_ints list) : list_(list) {}
+    sizes(std::initializer_list<int64_t> list) : list_(numbers(list)) {}
+    template <std::size_t N> sizes(const in_place<sh_ints, int64_t, N> &list) : list_(list) {}
+    operator sh_ints() const { return list_; }
+
+  private:
+    sh_ints list_;
+};
+
+} // namespace sh__cxx
 #endif
 
 #endif

@@ -27,8 +27,23 @@ SH_API bool sh_equal(const sh_tensor *a, const sh_tensor *b);
         SH__QUIET const sh_allclose_options v = {SH_ALLCLOSE_DEFAULTS, .sh_ = 0, __VA_ARGS__}; \
         SH__LOUD(sh_allclose)(a, b, &v);                                                       \
     })
+#else
+SH_BEGIN_CXX
+template <class... K, class = ::sh__cxx::keywords<K...>>
+bool sh_allclose(const sh_tensor *a, const sh_tensor *b, const K &...k) {
+    sh_allclose_options o = {SH_ALLCLOSE_DEFAULTS};
+    (k.into(o), ...);
+    return sh_allclose(a, b, &o);
+}
+SH_END_CXX
 #endif
 
 SH_END_DECLS
+
+#ifdef __cplusplus
+SH__KEYWORD(rtol)
+SH__KEYWORD(atol)
+SH__KEYWORD(equal_nan)
+#endif
 
 #endif

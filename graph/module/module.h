@@ -129,6 +129,13 @@ SH_END_DECLS
 /* Up to 12 inputs written in place: sh_module_call(m, SH_INPUTS(x, y)). */
 #define SH_INPUTS(...) \
     ((sh_values){(const sh_value[]){SH__EACH(SH_VALUE, __VA_ARGS__)}, SH__COUNT(__VA_ARGS__)})
+#else
+namespace sh__cxx {
+template <class... V> in_place<sh_values, sh_value, sizeof...(V)> inputs(const V &...v) {
+    return {{value(v)...}};
+}
+} // namespace sh__cxx
+#define SH_INPUTS(...) (::sh__cxx::inputs(__VA_ARGS__))
 #endif
 
 #endif

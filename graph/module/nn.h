@@ -9,12 +9,12 @@
  *
  * Parameters are drawn from this thread's generator (sh_manual_seed) from PyTorch's distributions: linear and conv
  * uniform within 1 / sqrt(fan_in), embedding normal, scales 1, shifts 0. Their names in a state dict are PyTorch's too.
- * In C++ each is a function that takes its options struct. */
+ * In C++: sh_nn_conv2d(3, 16, 3, sh::padding = 1). */
 #ifndef SH_GRAPH_MODULE_NN_H
 #define SH_GRAPH_MODULE_NN_H
 
 #include "graph/module/module.h"
-#include "ops/api.h"
+#include "ops/ops.h"
 
 SH_BEGIN_DECLS
 
@@ -80,6 +80,8 @@ typedef struct sh_nn_inplace_options {
     bool inplace;
 } sh_nn_inplace_options;
 typedef sh_nn_inplace_options sh_nn_relu_options, sh_nn_silu_options;
+#define SH_NN_RELU_DEFAULTS .inplace = false
+#define SH_NN_SILU_DEFAULTS .inplace = false
 SH_API sh_module *sh_nn_relu(const sh_nn_relu_options *options);
 SH_API sh_module *sh_nn_silu(const sh_nn_silu_options *options);
 
@@ -87,6 +89,7 @@ typedef struct sh_nn_gelu_options {
     char sh_;
     const char *approximate; /* "none" or "tanh"; must outlive the module */
 } sh_nn_gelu_options;
+#define SH_NN_GELU_DEFAULTS .approximate = "none"
 SH_API sh_module *sh_nn_gelu(const sh_nn_gelu_options *options);
 
 SH_API sh_module *sh_nn_sigmoid(void);
@@ -97,6 +100,7 @@ typedef struct sh_nn_softmax_options {
     char sh_;
     int64_t dim;
 } sh_nn_softmax_options;
+#define SH_NN_SOFTMAX_DEFAULTS .dim = SH_NO_INT
 /* Without a dim PyTorch guesses one and warns: here it is an error. */
 SH_API sh_module *sh_nn_softmax(const sh_nn_softmax_options *options);
 
@@ -131,6 +135,7 @@ typedef struct sh_nn_flatten_options {
     char sh_;
     int64_t start_dim, end_dim;
 } sh_nn_flatten_options;
+#define SH_NN_FLATTEN_DEFAULTS .start_dim = 1, .end_dim = -1
 SH_API sh_module *sh_nn_flatten(const sh_nn_flatten_options *options);
 
 typedef struct sh_nn_dropout_options {
@@ -138,6 +143,7 @@ typedef struct sh_nn_dropout_options {
     double p;
     bool inplace;
 } sh_nn_dropout_options;
+#define SH_NN_DROPOUT_DEFAULTS .p = 0.5
 SH_API sh_module *sh_nn_dropout(const sh_nn_dropout_options *options);
 
 /* Children run one after the other, or are only kept. They take over the references of what is in the list; where one is
@@ -160,17 +166,16 @@ SH_END_DECLS
     SH__NN(batch_norm2d, SH__UNIQUE(sh__o), SH_NN_BATCH_NORM2D_DEFAULTS, __VA_ARGS__)
 #define sh_nn_layer_norm(...) SH__NN(layer_norm, SH__UNIQUE(sh__o), SH_NN_LAYER_NORM_DEFAULTS, __VA_ARGS__)
 #define sh_nn_embedding(...) SH__NN(embedding, SH__UNIQUE(sh__o), SH_NN_EMBEDDING_DEFAULTS, __VA_ARGS__)
-#define sh_nn_relu(...) SH__NN(relu, SH__UNIQUE(sh__o), .inplace = false, __VA_ARGS__)
-#define sh_nn_silu(...) SH__NN(silu, SH__UNIQUE(sh__o), .inplace = false, __VA_ARGS__)
-#define sh_nn_gelu(...) SH__NN(gelu, SH__UNIQUE(sh__o), .approximate = "none", __VA_ARGS__)
-#define sh_nn_softmax(...) SH__NN(softmax, SH__UNIQUE(sh__o), .dim = SH_NO_INT, __VA_ARGS__)
+#define sh_nn_relu(...) SH__NN(relu, SH__UNIQUE(sh__o), SH_NN_RELU_DEFAULTS, __VA_ARGS__)
+#define sh_nn_silu(...) SH__NN(silu, SH__UNIQUE(sh__o), SH_NN_SILU_DEFAULTS, __VA_ARGS__)
+#define sh_nn_gelu(...) SH__NN(gelu, SH__UNIQUE(sh__o), SH_NN_GELU_DEFAULTS, __VA_ARGS__)
+#define sh_nn_softmax(...) SH__NN(softmax, SH__UNIQUE(sh__o), SH_NN_SOFTMAX_DEFAULTS, __VA_ARGS__)
 #define sh_nn_max_pool2d(...) SH__NN(max_pool2d, SH__UNIQUE(sh__o), SH_NN_MAX_POOL2D_DEFAULTS, __VA_ARGS__)
 #define sh_nn_avg_pool2d(...) SH__NN(avg_pool2d, SH__UNIQUE(sh__o), SH_NN_AVG_POOL2D_DEFAULTS, __VA_ARGS__)
 #define sh_nn_adaptive_avg_pool2d(...) \
     SH__NN(adaptive_avg_pool2d, SH__UNIQUE(sh__o), SH_NN_ADAPTIVE_AVG_POOL2D_DEFAULTS, __VA_ARGS__)
-#define SH__FLATTEN .start_dim = 1, .end_dim = -1
-#define sh_nn_flatten(...) SH__NN(flatten, SH__UNIQUE(sh__o), SH__FLATTEN, __VA_ARGS__)
-#define sh_nn_dropout(...) SH__NN(dropout, SH__UNIQUE(sh__o), .p = 0.5, __VA_ARGS__)
+#define sh_nn_flatten(...) SH__NN(flatten, SH__UNIQUE(sh__o), SH_NN_FLATTEN_DEFAULTS, __VA_ARGS__)
+#define sh_nn_dropout(...) SH__NN(dropout, SH__UNIQUE(sh__o), SH_NN_DROPOUT_DEFAULTS, __VA_ARGS__)
 /* 1 to 32 modules. */
 #define sh_nn_sequential(...) SH__NN_LIST(sh_nn_sequential, SH__UNIQUE(sh__o), __VA_ARGS__)
 #define sh_nn_module_list(...) SH__NN_LIST(sh_nn_module_list, SH__UNIQUE(sh__o), __VA_ARGS__)
@@ -179,6 +184,78 @@ SH_END_DECLS
         SH__QUIET sh_module *const v[] = {__VA_ARGS__}; \
         SH__LOUD(make)(v, sizeof v / sizeof *v);        \
     })
+#else
+/* Those that no op has. */
+SH__KEYWORD(affine)
+SH__KEYWORD(elementwise_affine)
+SH__KEYWORD(embedding_dim)
+SH__KEYWORD(in_channels)
+SH__KEYWORD(in_features)
+SH__KEYWORD(inplace)
+SH__KEYWORD(kernel_size)
+SH__KEYWORD(normalized_shape)
+SH__KEYWORD(num_embeddings)
+SH__KEYWORD(num_features)
+SH__KEYWORD(out_channels)
+SH__KEYWORD(out_features)
+SH__KEYWORD(output_size)
+SH__KEYWORD(track_running_stats)
+
+SH_BEGIN_CXX
+/* Required arguments are the fields of these names; the others are keywords. */
+#define SH__NN_0(name, NAME)                                                                          \
+    template <class... K, class = ::sh__cxx::keywords<K...>> sh_module *sh_nn_##name(const K &...k) { \
+        sh_nn_##name##_options o = {.sh_ = 0, SH_NN_##NAME##_DEFAULTS};                               \
+        (k.into(o), ...);                                                                             \
+        return sh_nn_##name(&o);                                                                      \
+    }
+#define SH__NN_1(name, NAME, a)                                           \
+    template <class... K, class = ::sh__cxx::keywords<K...>>              \
+    sh_module *sh_nn_##name(const ::sh__cxx::numbers &a, const K &...k) { \
+        return sh_nn_##name((sh::a = a), k...);                           \
+    }
+#define SH__NN_2(name, NAME, a, b)                                                                     \
+    template <class... K, class = ::sh__cxx::keywords<K...>>                                           \
+    sh_module *sh_nn_##name(const ::sh__cxx::numbers &a, const ::sh__cxx::numbers &b, const K &...k) { \
+        return sh_nn_##name((sh::a = a), (sh::b = b), k...);                                           \
+    }
+#define SH__NN_3(name, NAME, a, b, c)                                                 \
+    template <class... K, class = ::sh__cxx::keywords<K...>>                          \
+    sh_module *sh_nn_##name(const ::sh__cxx::numbers &a, const ::sh__cxx::numbers &b, \
+                            const ::sh__cxx::numbers &c, const K &...k) {             \
+        return sh_nn_##name((sh::a = a), (sh::b = b), (sh::c = c), k...);             \
+    }
+#define SH__NN(n, name, NAME, ...) SH__NN_0(name, NAME) SH__CAT(SH__NN_, n)(name, NAME, __VA_ARGS__)
+SH__NN(2, linear, LINEAR, in_features, out_features)
+SH__NN(3, conv1d, CONV1D, in_channels, out_channels, kernel_size)
+SH__NN(3, conv2d, CONV2D, in_channels, out_channels, kernel_size)
+SH__NN(1, batch_norm2d, BATCH_NORM2D, num_features)
+SH__NN(1, layer_norm, LAYER_NORM, normalized_shape)
+SH__NN(2, embedding, EMBEDDING, num_embeddings, embedding_dim)
+SH__NN(1, softmax, SOFTMAX, dim)
+SH__NN(1, max_pool2d, MAX_POOL2D, kernel_size)
+SH__NN(1, avg_pool2d, AVG_POOL2D, kernel_size)
+SH__NN(1, adaptive_avg_pool2d, ADAPTIVE_AVG_POOL2D, output_size)
+SH__NN(2, flatten, FLATTEN, start_dim, end_dim)
+SH__NN_0(relu, RELU)
+SH__NN_0(silu, SILU)
+SH__NN_0(gelu, GELU)
+SH__NN_0(dropout, DROPOUT)
+#undef SH__NN
+#undef SH__NN_0
+#undef SH__NN_1
+#undef SH__NN_2
+#undef SH__NN_3
+
+template <class... M> sh_module *sh_nn_sequential(sh_module *first, M... rest) {
+    sh_module *const list[] = {first, rest...};
+    return sh_nn_sequential(list, 1 + sizeof...(M));
+}
+template <class... M> sh_module *sh_nn_module_list(sh_module *first, M... rest) {
+    sh_module *const list[] = {first, rest...};
+    return sh_nn_module_list(list, 1 + sizeof...(M));
+}
+SH_END_CXX
 #endif
 
 #endif

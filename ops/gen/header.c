@@ -195,6 +195,55 @@ static void macro(FILE *out, const op *o, const char *suffix) {
     fprintf(out, ")\n");
 }
 
+/* ---- in C++ ---- */
+
+static const char *cxx_type(const sh_param *p) {
+    switch (p->type) {
+    case SH_TYPE_TENSOR: return "::sh__cxx::operand ";
+    case SH_TYPE_SCALAR: return "::sh__cxx::scalar ";
+    case SH_TYPE_INTS: return "::sh__cxx::sizes ";
+    default: return param_type(p);
+    }
+}
+
+/* Without options the overload is needed only where a parameter takes more than in C. */
+static bool needs_overload(const op *o) {
+    for (uint32_t i = 0; i < o->schema->nparams; i++)
+        if (strncmp(cxx_type(&o->schema->params[i]), "::", 2) == 0) return true;
+    return o->options;
+}
+
+static void cxx_overload(FILE *out, const op *o, const char *suffix) {
+    const char *separator = "";
+    fprintf(out, o->options ? "template <class... K, class = ::sh__cxx::keywords<K...>> " : "inline ");
+    if (*suffix)
+        fprintf(out, "sh_tensor *");
+    else
+        gen_return_type(out, o);
+    fprintf(out, "sh_%s%s(", o->c, suffix);
+    for (uint32_t i = 0; i < o->schema->nparams; i++) {
+        const sh_param *p = &o->schema->params[i];
+        if (!gen_is_required(p)) continue;
+        fprintf(out, "%s%s%s", separator, cxx_type(p), p->name);
+        separator = ", ";
+    }
+    if (o->options) {
+        fprintf(out, "%sconst K &...k) { sh_%s_options o = {SH_", separator, o->c);
+        upper(out, o->c);
+        fprintf(out, "_DEFAULTS}; (k.into(o), ...); return sh_%s%s(", o->c, suffix);
+    } else {
+        fprintf(out, ") { return sh_%s%s(", o->c, suffix);
+    }
+    separator = "";
+    for (uint32_t i = 0; i < o->schema->nparams; i++) {
+        const sh_param *p = &o->schema->params[i];
+        if (!gen_is_required(p)) continue;
+        fprintf(out, "%sstatic_cast<%s>(%s)", separator, param_type(p), p->name);
+        separator = ", ";
+    }
+    fprintf(out, "%s%s); }\n", o->options ? separator : "", o->options ? "&o" : "");
+}
+
 static void write_op(FILE *out, const op *o) {
     fprintf(out, "/* %s\n * %s */\n", o->schema->text, o->doc);
     if (o->options) options_struct(out, o);
@@ -204,6 +253,29 @@ static void write_op(FILE *out, const op *o) {
     fprintf(out, "#ifndef __cplusplus\n");
     macro(out, o, "");
     if (o->inplace) macro(out, o, "_");
+    if (needs_overload(o)) {
+        fprintf(out, "#else\nSH_BEGIN_CXX\n");
+        cxx_overload(out, o, "");
+        if (o->inplace) cxx_overload(out, o, "_");
+        fprintf(out, "SH_END_CXX\n");
+    }
+    fprintf(out, "#endif\n\n");
+}
+
+/* Each name that any op has among its options, once. */
+static void cxx_keywords(FILE *out, const op *ops, uint32_t n) {
+    const char *seen[256] = {"out"};
+    uint32_t nseen = 1;
+    fprintf(out, "#ifdef __cplusplus\nSH__KEYWORD(out)\n");
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t p = 0; p < ops[i].schema->nparams; p++) {
+            const sh_param *param = &ops[i].schema->params[p];
+            uint32_t k = 0;
+            while (k < nseen && strcmp(seen[k], param->name) != 0) k++;
+            if (gen_is_required(param) || k < nseen || nseen == sizeof seen / sizeof *seen) continue;
+            seen[nseen++] = param->name;
+            fprintf(out, "SH__KEYWORD(%s)\n", param->name);
+        }
     fprintf(out, "#endif\n\n");
 }
 
@@ -211,7 +283,9 @@ void gen_header(FILE *out, const op *ops, uint32_t n) {
     fprintf(
         out,
         "/* ops.h - every built-in op, generated from ops/ops.def. See ops/api.h for how to call one. */\n"
-        "#ifndef SH_OPS_OPS_H\n#define SH_OPS_OPS_H\n\n#include \"ops/api.h\"\n\nSH_BEGIN_DECLS\n\nenum sh_op_ids {\n");
+        "#ifndef SH_OPS_OPS_H\n#define SH_OPS_OPS_H\n\n#include \"ops/api.h\"\n\n");
+    cxx_keywords(out, ops, n);
+    fprintf(out, "SH_BEGIN_DECLS\n\nenum sh_op_ids {\n");
     for (uint32_t i = 0; i < n; i++) fprintf(out, "    SH_OP_%s = %u,\n", ops[i].c, i);
     fprintf(out, "    SH_OP_BUILTIN_COUNT = %u\n};\n\n", n);
     for (uint32_t i = 0; i < n; i++) write_op(out, &ops[i]);
