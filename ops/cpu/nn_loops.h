@@ -1,4 +1,4 @@
-/* nn_loops.h - the inner loops of normalisation and pooling, in f32 and f64, one table a level of the vector math
+/* nn_loops.h - the inner loops of normalisation and pooling, in f32 and f64, and of max_pool2d in i8 and u8, one table a level of the vector math
  * (vmath.h). All arrays are contiguous; `to` may be `x`, element on element. */
 #ifndef SH_OPS_CPU_NN_LOOPS_H
 #define SH_OPS_CPU_NN_LOOPS_H
@@ -22,9 +22,9 @@ typedef struct sh_nn_loops {
     void (*fill)(void *to, double value, int64_t n);
 } sh_nn_loops;
 
-extern const sh_nn_loops sh_nn_sse2[2], sh_nn_avx2[2], sh_nn_avx512[2]; /* f32, f64 */
+extern const sh_nn_loops sh_nn_sse2[4], sh_nn_avx2[4], sh_nn_avx512[4]; /* f32, f64, i8, u8 */
 
-/* For f32 or f64, of the level in force. */
+/* For one of these dtypes, of the level in force; i8 and u8 have take_larger and fill. */
 const sh_nn_loops *sh_nn_loops_for(sh_dtype dtype);
 
 #endif

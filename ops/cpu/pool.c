@@ -1,8 +1,8 @@
 /* pool.c - pooling in the cpu backend.
  *
  * A row of results is made from the input rows that its windows meet: first these are folded into one row, column by
- * column, then the columns of each window. So loops run along rows, whatever the window. Integers go to the plain loops
- * of ref, the half types are pooled as f32 and rounded once. */
+ * column, then the columns of each window. So loops run along rows, whatever the window. Bytes, which are
+ * quantised reals, have a maximum of their own; other integers go to the plain loops of ref. The half types are pooled as f32 and rounded once. */
 #include <math.h>
 #include <string.h>
 
@@ -101,9 +101,11 @@ static sh_status pool(const job *j) {
 
 /* ---- maximum and mean ---- */
 
+static bool is_byte(const sh_tensor *t) { return t->dtype == SH_I8 || t->dtype == SH_U8; }
+
 static sh_status pool_largest(job *j) {
     j->tap = j->loops->take_larger;
-    j->start = -INFINITY;
+    j->start = j->x->dtype == SH_I8 ? INT8_MIN : j->x->dtype == SH_U8 ? 0 : -INFINITY;
     return pool(j);
 }
 
@@ -129,7 +131,7 @@ static sh_status pool_mean(job *j, int64_t divisor_override) {
     return status;
 }
 
-/* Contiguous tensors of f32 or f64 for `self` and `r`. */
+/* Contiguous tensors of f32, f64, i8 or u8 for `self` and `r`. */
 static sh_status open_tensors(sh_tensor *r, sh_tensor *self, sh_tensor **x, sh_tensor **y) {
     const sh_dtype dtype = sh_is_half(self) ? SH_F32 : (sh_dtype)self->dtype;
     *y = NULL;
@@ -153,7 +155,8 @@ static job job_of(const sh_tensor *x, sh_tensor *y, const sh_pool *p) {
 
 sh_status sh_cpu_max_pool2d(sh_tensor *r, sh_tensor *self, sh_ints kernel_size, sh_ints stride,
                             sh_ints padding, sh_ints dilation, bool ceil_mode) {
-    if (!is_float(self)) return sh_ref_max_pool2d(r, self, kernel_size, stride, padding, dilation, ceil_mode);
+    if (!is_float(self) && !is_byte(self))
+        return sh_ref_max_pool2d(r, self, kernel_size, stride, padding, dilation, ceil_mode);
     const sh_pool p = sh_pool_of(self, kernel_size, stride, padding, dilation, ceil_mode);
     sh_tensor *x, *y;
     if (!r->numel) return SH_OK;

@@ -1,7 +1,7 @@
 /* quantize.c - onto grids and back in the cpu backend, and sums: loops before the engine of iter.h.
  *
- * Integers come to the loops as f32, which holds them exactly. Grids of channels are operands of their own that
- * broadcast along the axis; their entries are checked first, as in ref. */
+ * Grids of channels are operands of their own that broadcast along the axis, and integers come as f32, which holds them
+ * exactly; their entries are checked first, as in ref. */
 #include "dispatch/memory_impl.h"
 #include "ops/cpu/quantized_table.h"
 #include "ops/cpu/vmath.h"
@@ -15,10 +15,16 @@ const sh_quantized_table *sh_quantized_loops(void) {
     return tables[sh_vmath_level_now()];
 }
 
-static sh_status map(sh_loop *loop, sh_tensor *r, const sh_tensor *const *from, int n,
+static bool is_signed(const sh_tensor *t) { return t->dtype == SH_I8; }
+
+/* Operands come as f32, or as they are. */
+static sh_status map(sh_loop *loop, sh_tensor *r, const sh_tensor *const *from, int n, bool as_f32,
                      const void *parameters) {
     sh_map m = {.loop = loop, .parameters = parameters, .to = r, .made = (sh_dtype)r->dtype, .n = n};
-    for (int i = 0; i < n; i++) m.from[i] = (sh_operand){from[i], SH_F32, SH_F32};
+    for (int i = 0; i < n; i++) {
+        const sh_dtype dtype = as_f32 ? SH_F32 : (sh_dtype)from[i]->dtype;
+        m.from[i] = (sh_operand){from[i], dtype, dtype};
+    }
     sh__map(&m);
     return SH_OK;
 }
@@ -28,7 +34,7 @@ static sh_status map(sh_loop *loop, sh_tensor *r, const sh_tensor *const *from, 
 static sh_status with_grid(sh_loop *loop, sh_tensor *r, const sh_tensor *input, sh_grid g) {
     const sh_quantize_loop l = {g, 1.0f / g.scale, (float)(g.low - g.zero_point),
                                 (float)(g.high - g.zero_point)};
-    return map(loop, r, &input, 1, &l);
+    return map(loop, r, &input, 1, false, &l);
 }
 
 sh_status sh_cpu_quantize_per_tensor(sh_tensor *r, sh_tensor *input, double scale, int64_t zero_point,
@@ -38,7 +44,7 @@ sh_status sh_cpu_quantize_per_tensor(sh_tensor *r, sh_tensor *input, double scal
 }
 
 sh_status sh_cpu_dequantize_per_tensor(sh_tensor *r, sh_tensor *input, double scale, int64_t zero_point) {
-    return with_grid(sh_quantized_loops()->dequantize, r, input,
+    return with_grid(sh_quantized_loops()->dequantize[is_signed(input)], r, input,
                      sh_grid_of(scale, zero_point, (sh_dtype)input->dtype));
 }
 
@@ -66,7 +72,7 @@ static sh_status with_views(sh_loop *loop, sh_tensor *r, const sh_tensor *input,
                             const sh_tensor *zero_points, sh_grid like) {
     const sh_quantize_loop l = {.grid = like};
     if (!scales || !zero_points) return SH_ERROR_MEMORY;
-    return map(loop, r, (const sh_tensor *[]){input, scales, zero_points}, 3, &l);
+    return map(loop, r, (const sh_tensor *[]){input, scales, zero_points}, 3, true, &l);
 }
 
 static sh_status with_grids(sh_loop *loop, const char *op, sh_tensor *r, const sh_tensor *input,
@@ -114,5 +120,6 @@ sh_status sh_cpu_quantized_add(sh_tensor *r, sh_tensor *self, double self_scale,
     const sh_quantized_add_loop l = {(float)self_zero_point, (float)(self_scale / step),
                                      (float)other_zero_point, (float)(other_scale / step),
                                      sh_steps_of(&output)};
-    return map(sh_quantized_loops()->add, r, (const sh_tensor *[]){self, other}, 2, &l);
+    return map(sh_quantized_loops()->add[is_signed(self)][is_signed(other)], r,
+               (const sh_tensor *[]){self, other}, 2, false, &l);
 }

@@ -41,8 +41,9 @@ typedef struct sh_quantized_add_loop {
 } sh_quantized_add_loop;
 
 typedef struct sh_quantized_table {
-    /* Loops for sh__map. Grids of their own come as the second operand, scales, and the third, zero points. */
-    sh_loop *quantize, *quantize_channels, *dequantize, *dequantize_channels, *fake, *fake_channels, *add;
+    /* Loops for sh__map. Grids of their own come as the second operand, scales, and the third, zero points, in f32. */
+    sh_loop *quantize, *quantize_channels, *dequantize_channels, *fake, *fake_channels;
+    sh_loop *dequantize[2], *add[2][2]; /* of u8, and of i8, as they are */
     /* to[i] = from[i * step] - zero_point, of u8 or i8. */
     void (*widen)(int16_t *to, const void *from, int64_t step, bool is_signed, int32_t zero_point, int64_t n);
     /* Two lines as pairs. */
