@@ -17,6 +17,7 @@
 enum {
     STAGE_PAIRS = 48 * 1024,   /* staged at a time: a part of the level-2 cache */
     COLUMNS = 512,             /* output columns at a time */
+    NARROW = 16,               /* columns of which two lines make a block */
     WEIGHT_BYTES = 256 * 1024, /* fewer pass by each line again */
     PRODUCTS = 32              /* one element's worth of work */
 };
@@ -154,23 +155,43 @@ static void widen_row(const job *j, int16_t *to, const char *row, int64_t from, 
     memset(to + high, 0, (size_t)(n - high) * sizeof *to);
 }
 
-/* One row of input, all planes and phases. `lines` has room for two rows of pitch. */
+/* Room in each line of one phase for its partners in neighbouring taps. */
+static int64_t line_room(const job *j) { return j->pitch + j->c.x.dilation / j->c.x.stride + 1; }
+
+/* One plane of a row as pairs of channels; `other` is the second channel's row. */
+static void stage_channels(const job *j, int32_t *to, int16_t *lines, const char *row, const char *other,
+                           int64_t from) {
+    int16_t *second = lines + j->pitch;
+    for (int64_t p = 0; p < j->phases; p++, to += j->pitch) {
+        widen_row(j, lines, row, from + p, j->pitch);
+        widen_row(j, second, other, from + p, j->pitch);
+        j->loops->pair(to, lines, second, j->pitch);
+    }
+}
+
+/* The same as pairs of taps. A phase that no tap begins in may lack a partner, and gets any. */
+static void stage_taps(const job *j, int32_t *to, int16_t *lines, const char *row, int64_t from) {
+    const int64_t stride = j->c.x.stride, room = line_room(j);
+    for (int64_t p = 0; p < j->phases; p++) widen_row(j, lines + p * room, row, from + p, room);
+    for (int64_t p = 0; p < j->phases; p++, to += j->pitch) {
+        const int64_t next = p + j->c.x.dilation, phase = next % stride;
+        const int16_t *second = lines + (phase < j->phases ? phase : p) * room + next / stride;
+        j->loops->pair(to, lines + p * room, second, j->pitch);
+    }
+}
+
+/* One row of input, all planes and phases. */
 static void stage_row(const job *j, int32_t *to, int16_t *lines, const char *channels, int64_t y,
                       int64_t column) {
-    const bool inside = y >= 0 && y < j->c.y.in;
-    int16_t *first = lines, *second = lines + j->pitch;
-    for (int64_t c = 0; c < j->planes; c++)
-        for (int64_t p = 0; p < j->phases; p++, to += j->pitch) {
-            const int64_t from = column * j->c.x.stride + p - j->c.x.padding,
-                          channel = j->pairs_taps ? c : 2 * c;
-            const char *row = inside ? channels + channel * j->channel + y * j->row : NULL;
-            widen_row(j, first, row, from, j->pitch);
-            if (j->pairs_taps)
-                widen_row(j, second, row, from + j->c.x.dilation, j->pitch);
-            else
-                widen_row(j, second, row && channel + 1 < j->depth ? row + j->channel : NULL, from, j->pitch);
-            j->loops->pair(to, first, second, j->pitch);
-        }
+    const char *row = y >= 0 && y < j->c.y.in ? channels + y * j->row : NULL;
+    const int64_t from = column * j->c.x.stride - j->c.x.padding, plane = j->phases * j->pitch;
+    if (j->pairs_taps)
+        for (int64_t c = 0; c < j->depth; c++)
+            stage_taps(j, to + c * plane, lines, row ? row + c * j->channel : NULL, from);
+    else
+        for (int64_t c = 0; c < j->depth; c += 2)
+            stage_channels(j, to + c / 2 * plane, lines, row ? row + c * j->channel : NULL,
+                           row && c + 1 < j->depth ? row + (c + 1) * j->channel : NULL, from);
 }
 
 /* ---- the work ---- */
@@ -178,35 +199,37 @@ static void stage_row(const job *j, int32_t *to, int16_t *lines, const char *cha
 static void convolve_lines(const job *j, const task *t, const int32_t *staged, int64_t first, int64_t lines,
                            int64_t block) {
     const int64_t output = block * j->rows, left = j->width - output, out = j->c.y.out * j->c.x.out;
-    sh_quantized_line line = {.weights = j->pairs + t->group * group_pairs(j) + block * block_pairs(j),
-                              .planes = j->planes,
-                              .plane = j->phases * j->pitch,
-                              .ntaps = j->ntaps,
-                              .taps = j->taps,
-                              .rows = (int)j->rows,
-                              .used = (int)least(left, j->rows),
-                              .columns = t->columns,
-                              .to = j->to,
-                              .output = t->group * j->width + output,
-                              .result_row = out * j->element};
-    for (int64_t l = first; l < first + lines; l++) {
-        line.pixels = staged + l * j->c.y.stride * row_pairs(j);
-        line.result = j->result + ((t->image * j->c.outputs + line.output) * out +
-                                   (t->line + l) * j->c.x.out + t->column) *
-                                      j->element;
-        j->loops->line(&line);
-    }
+    const int64_t channel = t->group * j->width + output;
+    const sh_quantized_lines work = {.pixels = staged + first * j->c.y.stride * row_pairs(j),
+                                     .weights = j->pairs + t->group * group_pairs(j) + block * block_pairs(j),
+                                     .planes = j->planes,
+                                     .plane = j->phases * j->pitch,
+                                     .ntaps = j->ntaps,
+                                     .taps = j->taps,
+                                     .rows = (int)j->rows,
+                                     .used = (int)least(left, j->rows),
+                                     .columns = t->columns,
+                                     .lines = lines,
+                                     .to = j->to,
+                                     .output = channel,
+                                     .result = j->result + ((t->image * j->c.outputs + channel) * out +
+                                                            (t->line + first) * j->c.x.out + t->column) *
+                                                               j->element,
+                                     .result_row = out * j->element,
+                                     .pixels_line = j->c.y.stride * row_pairs(j),
+                                     .result_line = j->c.x.out * j->element};
+    j->loops->lines(&work);
 }
 
-/* Few weights pass by each line again, which stays in the level-1 cache meanwhile; many are read once for all. */
+/* Few weights pass by each line, or two narrow ones, again, which stays in the level-1 cache meanwhile; many are read once for all. */
 static void convolve_task(const job *j, const task *t, int32_t *staged, int16_t *lines) {
     const char *channels = j->input + t->image * j->image + t->group * j->depth * j->channel;
     const int64_t top = t->line * j->c.y.stride - j->c.y.padding, blocks = parts_of(j->width, j->rows);
-    const int64_t at_once = group_pairs(j) * 4 > WEIGHT_BYTES ? t->lines : 1;
+    const int64_t at_once = group_pairs(j) * 4 > WEIGHT_BYTES ? t->lines : t->columns > NARROW ? 1 : 2;
     for (int64_t i = 0; i < rows_for(j, t->lines); i++)
         stage_row(j, staged + i * row_pairs(j), lines, channels, top + i, t->column);
     for (int64_t l = 0; l < t->lines; l += at_once)
-        for (int64_t b = 0; b < blocks; b++) convolve_lines(j, t, staged, l, at_once, b);
+        for (int64_t b = 0; b < blocks; b++) convolve_lines(j, t, staged, l, least(at_once, t->lines - l), b);
 }
 
 static task task_of(const job *j, int64_t i) {
@@ -229,7 +252,7 @@ static sh_status convolve(job *j) {
         j->c.batch * j->c.groups * parts_of(j->c.y.out, j->lines) * parts_of(j->c.x.out, j->columns);
     const int64_t pairs = aligned(j->c.groups * group_pairs(j) * 4), taps = aligned(j->ntaps * 8),
                   staged = aligned((rows_for(j, j->lines) * row_pairs(j) + SH_QUANTIZED_SLACK) * 4),
-                  each = staged + aligned(2 * j->pitch * 2);
+                  each = staged + aligned((j->phases + 1) * line_room(j) * 2);
     size_t capacity;
     char *block = sh__block_alloc((size_t)(pairs + taps + threads * each), &capacity);
     if (!block) return SH_ERROR_MEMORY;

@@ -15,20 +15,21 @@ enum {
     SH_QUANTIZED_DOTS = 2    /* rows of x that are worked on at once */
 };
 
-/* Some outputs for a line of neighbouring pixels. `pixels` holds pairs of i16; the pair for plane i, tap j and column
+/* Some outputs for lines of neighbouring pixels. `pixels` holds pairs of i16; the pair for plane i, tap j and column
  * p is pixels[i * plane + taps[j] + p]. Weights are pairs too, `rows` of them for each plane and tap. */
-typedef struct sh_quantized_line {
+typedef struct sh_quantized_lines {
     const int32_t *pixels, *weights;
     int64_t planes, plane, ntaps;
     const int64_t *taps;
     int rows; /* 1 or SH_QUANTIZED_ROWS */
     int used; /* of those */
-    int64_t columns;
+    int64_t columns, lines;
     const sh_requantize *to;
     int64_t output; /* of the first row */
     char *result;
-    int64_t result_row; /* bytes from output to output */
-} sh_quantized_line;
+    int64_t result_row;               /* bytes from output to output */
+    int64_t pixels_line, result_line; /* from line to line, in pairs and in bytes */
+} sh_quantized_lines;
 
 /* The parameters of the loops for sh__map. */
 typedef struct sh_quantize_loop {
@@ -50,7 +51,7 @@ typedef struct sh_quantized_table {
     void (*pair)(int32_t *to, const int16_t *first, const int16_t *second, int64_t n);
     /* Pair i * 4 + m is w[m][i * step] and the weight `second` behind it; step is 1, or 2 with second 1. */
     void (*pack)(int32_t *to, const int8_t *const w[4], int64_t step, int64_t second, int64_t n);
-    void (*line)(const sh_quantized_line *line);
+    void (*lines)(const sh_quantized_lines *lines);
     /* sums[m * sums_row + o] = row m of x times row o of weight, for n outputs. */
     void (*dots)(const int16_t *x, int64_t rows, const int8_t *weight, int64_t depth, int64_t n,
                  int32_t *sums, int64_t sums_row);
