@@ -17,8 +17,8 @@ static double product(const sh_call *call, uint32_t argument) {
     return 2 * result_numel(call) * (double)sh_tensor_sizes(t)[sh_tensor_ndim(t) - 1];
 }
 
-static double convolution(const sh_call *call) {
-    const sh_tensor *weight = sh_call_tensor(call, 1);
+static double convolution(const sh_call *call, uint32_t argument) {
+    const sh_tensor *weight = sh_call_tensor(call, argument);
     if (!weight || !sh_tensor_ndim(weight) || !sh_tensor_sizes(weight)[0]) return 0;
     return 2 * result_numel(call) * (double)sh_tensor_numel(weight) / (double)sh_tensor_sizes(weight)[0];
 }
@@ -26,14 +26,23 @@ static double convolution(const sh_call *call) {
 double sh_call_flops(const sh_call *call) {
     static const struct {
         const char *op;
-        int argument; /* of the summed dimension; -1: a convolution */
-    } counted[] = {{"matmul", 0}, {"mm", 0},     {"bmm", 0},     {"mv", 0},     {"dot", 0},
-                   {"addmm", 1},  {"linear", 0}, {"conv1d", -1}, {"conv2d", -1}};
+        double (*count)(const sh_call *call, uint32_t argument);
+        uint32_t argument; /* whose last dimension is summed over; of a convolution, the weight */
+    } counted[] = {{"matmul", product, 0},
+                   {"mm", product, 0},
+                   {"bmm", product, 0},
+                   {"mv", product, 0},
+                   {"dot", product, 0},
+                   {"addmm", product, 1},
+                   {"linear", product, 0},
+                   {"conv1d", convolution, 1},
+                   {"conv2d", convolution, 1},
+                   {"quantized_linear", product, 0},
+                   {"quantized_conv1d", convolution, 3},
+                   {"quantized_conv2d", convolution, 3}};
     const char *name = sh_op_name(sh_call_op_of(call));
     if (!sh_call_has_result(call)) return 0;
-    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
-        if (strcmp(counted[i].op, name) != 0) continue;
-        return counted[i].argument < 0 ? convolution(call) : product(call, (uint32_t)counted[i].argument);
-    }
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
+        if (strcmp(counted[i].op, name) == 0) return counted[i].count(call, counted[i].argument);
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/flops.h"
 #include "ops/quantize.h"
 #include "shunt.h"
 #include "tests/against_ref.h"
@@ -294,6 +295,38 @@ Test(quantize, largest_elements_and_joined_ones_stay_on_their_grid) {
         cr_expect(sh_equal(sh_dequantize_per_tensor(pooled, 0.1, 90), sh_max_pool2d(x, SH_SIZES(2))));
         cr_expect(sh_equal(sh_dequantize_per_tensor(joined, 0.1, 90), sh_cat(SH_LIST(x, x), .dim = 1)));
         cr_expect(sh_equal(sh_dequantize_per_tensor(sh_clamp(q, .min = 90), 0.1, 90), sh_relu(x)));
+    }
+}
+
+/* ---- work ---- */
+
+static double counted;
+
+static sh_status count(sh_mode *mode, sh_call *call) {
+    (void)mode;
+    SH_TRY(sh_next(call));
+    counted += sh_call_flops(call);
+    return SH_PASS;
+}
+
+Test(quantize, products_count_as_many_operations_as_those_of_floats) {
+    SH_SCOPE {
+        sh_tensor *x = sh_ones(SH_SIZES(1, 4, 5, 5)), *w = sh_ones(SH_SIZES(6, 4, 3, 3)),
+                  *s = sh_ones(SH_SIZES(1));
+        sh_tensor *q = sh_to(x, SH_U8), *v = sh_to(w, SH_I8), *m = sh_ones(SH_SIZES(7, 5)),
+                  *n = sh_to(m, SH_I8);
+        SH_WITH_MODE(count) {
+            (void)sh_conv2d(x, w);
+            (void)sh_linear(x, m);
+        }
+        const double floats = counted;
+        counted = 0;
+        SH_WITH_MODE(count) {
+            (void)sh_quantized_conv2d(q, 1, 0, v, s);
+            (void)sh_quantized_linear(q, 1, 0, n, s);
+        }
+        cr_expect(floats > 0);
+        cr_expect(eq(dbl, counted, floats));
     }
 }
 

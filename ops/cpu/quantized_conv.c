@@ -4,8 +4,11 @@
  * channels and taps for a few outputs and a line of pixels. What is staged are pairs of i16 whose zero point is taken
  * off, so that padding is 0: neighbouring channels, or neighbouring taps of a row where that leaves fewer without a
  * partner, as in groups of one channel.
- * Columns are sorted by their remainder modulo the stride, so that pixels are neighbours whatever it is. Weights are
- * brought into pairs once a call. Filters of one pixel see the whole plane as one row. */
+ * Columns are sorted by their remainder modulo the stride, so that pixels are neighbours whatever it is. Filters of
+ * one pixel see the whole plane as one row.
+ *
+ * Weights are brought into pairs in each call, a few percent of it, so that nothing is kept and nothing can be stale.
+ * No oneDNN here: without VNNI its int8 convolution adds products up in i16 and saturates. */
 #include <string.h>
 
 #include "dispatch/memory_impl.h"
@@ -68,7 +71,7 @@ static void lay_out(job *j, int64_t parts) {
     j->rows = j->width == 1 ? 1 : SH_QUANTIZED_ROWS;
     j->phases = least(x->stride, reach + 1);
     j->columns = least(x->out, COLUMNS);
-    j->pitch = j->columns + reach / x->stride;
+    j->pitch = parts_of(j->columns + reach / x->stride, 16) * 16;
     j->lines = y->out;
     while (j->lines > 1 && rows_for(j, j->lines) * row_pairs(j) > STAGE_PAIRS) j->lines = (j->lines + 1) / 2;
     if (parts > 1) j->lines = least(j->lines, parts_of(y->out * j->c.batch * j->c.groups, parts));
