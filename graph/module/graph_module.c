@@ -126,12 +126,12 @@ static void finish(sh_module *self) {
     sh_graph_free(state->graph);
 }
 
-static const sh_module_type graph_module_type = {
+const sh_module_type sh__graph_module_type = {
     .name = "GraphModule", .forward_values = run_graph, .finish = finish, .state_size = sizeof(graph_state)};
-static const sh_module_type container_type = {.name = "Module"};
+const sh_module_type sh__container_type = {.name = "Module"};
 
 sh_graph *sh_graph_module_graph(const sh_module *module) {
-    if (!module || module->type != &graph_module_type) return NULL;
+    if (!module || module->type != &sh__graph_module_type) return NULL;
     const graph_state *state = sh_module_state(module);
     return state->graph;
 }
@@ -153,7 +153,7 @@ static sh_module *add_container(sh_module *module, const char *path, size_t leng
     char *part = sh__strdup(path);
     if (!part) return NULL;
     part[length] = 0;
-    sh_module *container = sh_module_give(module, part, sh_module_new(&container_type));
+    sh_module *container = sh_module_give(module, part, sh_module_new(&sh__container_type));
     sh__free(part);
     return container;
 }
@@ -254,7 +254,7 @@ sh_module *sh_graph_module_new(sh_module *root, sh_graph *graph) {
     if (sh__error_pending() || !root || !graph)
         sh_fail(SH_ERROR_NULL, "sh_graph_module_new: %s is NULL", root ? "graph" : "root");
     else
-        module = sh_module_new(&graph_module_type);
+        module = sh_module_new(&sh__graph_module_type);
     if (module && take_all(module, root, graph) >= 0) {
         module->training = root->training;
         ((graph_state *)sh_module_state(module))->graph = graph;
@@ -266,17 +266,29 @@ sh_module *sh_graph_module_new(sh_module *root, sh_graph *graph) {
     return NULL;
 }
 
+sh_module *sh__graph_module_empty(void) {
+    sh_module *module = sh_module_new(&sh__graph_module_type);
+    sh_graph *graph = module ? sh_graph_new() : NULL;
+    if (graph) {
+        ((graph_state *)sh_module_state(module))->graph = graph;
+        sh__graph_set_root(graph, root_of(module, false));
+        return module;
+    }
+    sh_module_release(module);
+    return NULL;
+}
+
 /* ---- what is one graph's alone ---- */
 
 static bool is_own_tree(const sh_graph *graph, const sh_module *root) {
     if (sh_graph_module_graph(root) == graph) return true;
-    return root->type == &container_type && sh__graph_root(graph)->held && atomic_load(&root->refs) == 1;
+    return root->type == &sh__container_type && sh__graph_root(graph)->held && atomic_load(&root->refs) == 1;
 }
 
 sh_module *sh__graph_own_modules(sh_graph *graph) {
     sh_module *root = sh__graph_root(graph)->object;
     if (!root || is_own_tree(graph, root)) return root;
-    sh_module *own = sh_module_new(&container_type);
+    sh_module *own = sh_module_new(&sh__container_type);
     const bool taken = own && take_all(own, root, graph) >= 0;
     if (taken) {
         own->training = root->training;
@@ -290,11 +302,12 @@ bool sh__module_holds_alone(const sh_module *root, const char *path) {
     const sh_module *module = root;
     for (const char *dot; module && (dot = strchr(path, '.')); path = dot + 1) {
         const sh_slot_entry *entry = sh__slot_named(&module->children, path, (size_t)(dot - path));
-        const bool own = module == root || module->type == &container_type;
+        const bool own = module == root || module->type == &sh__container_type;
         if (!own || atomic_load(&module->refs) != 1) return false;
         module = entry ? entry->object : NULL;
     }
-    return module && (module == root || module->type == &container_type) && atomic_load(&module->refs) == 1;
+    return module && (module == root || module->type == &sh__container_type) &&
+           atomic_load(&module->refs) == 1;
 }
 
 /* ---- what the graph does not need ---- */

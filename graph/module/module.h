@@ -31,6 +31,24 @@ typedef struct sh_values {
     size_t n;
 } sh_values;
 
+/* One member of a module's state, so that it can be checked, saved and made anew. */
+typedef enum sh_field_kind {
+    SH_FIELD_INT,   /* int64_t; SH_NO_INT: None */
+    SH_FIELD_FLOAT, /* double; SH_NO_NUMBER: None */
+    SH_FIELD_FLAG,  /* bool */
+    SH_FIELD_INTS,  /* int64_t[count]; {n, SH_SAME}: n for both */
+    SH_FIELD_CHOICE /* const char *, one of `choices` */
+} sh_field_kind;
+typedef enum sh_field_range { SH_FIELD_ANY, SH_FIELD_NOT_NEGATIVE, SH_FIELD_POSITIVE } sh_field_range;
+typedef struct sh_module_field {
+    const char *name;
+    sh_field_kind kind;
+    sh_field_range range;       /* of integers */
+    size_t offset;              /* in the state */
+    size_t count;               /* entries of INTS */
+    const char *const *choices; /* of CHOICE, NULL-terminated */
+} sh_module_field;
+
 /* What a kind of module is. It must outlive its modules. */
 typedef struct sh_module_type {
     const char *name; /* "Linear": how it prints */
@@ -48,6 +66,9 @@ typedef struct sh_module_type {
     bool (*is_impure)(const sh_module *self);
     void (*finish)(sh_module *self); /* frees what the state holds; optional */
     size_t state_size;               /* bytes of state, zero at first */
+    /* The members of the state, up to one without a name: all of it that a saved module needs. NULL: a module that has
+     * state can't be saved. */
+    const sh_module_field *fields;
     const char *const
         *inputs;            /* names of forward's inputs, NULL-terminated; NULL: "x", or "input" for a leaf */
     const char *const *ops; /* the ops that forward issues, NULL-terminated; NULL: any */
@@ -63,6 +84,13 @@ SH_API const sh_module_type *sh_module_type_of(const sh_module *module);
 SH_API bool sh_module_is(const sh_module *module, const char *type);
 /* type->state_size bytes, aligned for any object. */
 SH_API void *sh_module_state(const sh_module *module);
+
+/* Types by name, as saved modules find theirs: those built in and those registered, newest first. A type stays where it is
+ * until it is removed. A name that a built-in type has is refused. Thread-safe. */
+SH_API sh_status sh_module_type_register(const sh_module_type *type);
+SH_API sh_status sh_module_type_remove(const sh_module_type *type);
+SH_API const sh_module_type *
+sh_module_type_find(const char *name); /* NULL without an error if there is none */
 
 /* ---- parameters and buffers ---- a name has no dot; one that is taken by another kind is an error. Retained. */
 SH_API sh_status sh_module_set_parameter(sh_module *module, const char *name, sh_tensor *value);

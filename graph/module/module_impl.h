@@ -52,7 +52,13 @@ sh_tensor *sh__module_tensor(const sh_module *module, const char *path, uint32_t
 /* Deletes a child, parameter or buffer of this name, if it is there. */
 bool sh__module_drop(sh_module *module, const char *name);
 
+/* An error that names the type and the field if one of the state's numbers is out of its range. */
+sh_status sh__fields_check(const sh_module_type *type, const void *state);
+
 /* ---- graph_module.c ---- */
+extern const sh_module_type sh__graph_module_type, sh__container_type;
+/* With an empty graph. */
+sh_module *sh__graph_module_empty(void);
 /* Where a pass may hang modules that only this graph calls: its graph module; for a graph that looks elsewhere a new tree
  * of what its nodes use, where it looks from then on. Borrowed; NULL if it has no modules, or with an error. */
 sh_module *sh__graph_own_modules(sh_graph *graph);

@@ -13,10 +13,10 @@ static sh_value identity_forward(sh_module *self, sh_values given) {
     return sh_none();
 }
 
-static const sh_module_type identity_type = {
+const sh_module_type sh__nn_identity_type = {
     .name = "Identity", .forward_values = identity_forward, .inputs = inputs, .ops = no_ops, .leaf = true};
 
-sh_module *sh_nn_identity(void) { return sh_module_new(&identity_type); }
+sh_module *sh_nn_identity(void) { return sh_module_new(&sh__nn_identity_type); }
 
 /* ---- sequential, module_list ---- */
 
@@ -31,9 +31,9 @@ static sh_value sequential_forward(sh_module *self, sh_values given) {
     return value;
 }
 
-static const sh_module_type sequential_type = {
+const sh_module_type sh__nn_sequential_type = {
     .name = "Sequential", .forward_values = sequential_forward, .inputs = inputs};
-static const sh_module_type list_type = {.name = "ModuleList"};
+const sh_module_type sh__nn_module_list_type = {.name = "ModuleList"};
 
 static sh_module *container(const sh_module_type *type, sh_module *const *list, size_t n) {
     sh_module *module = sh_module_new(type);
@@ -42,6 +42,8 @@ static sh_module *container(const sh_module_type *type, sh_module *const *list, 
 }
 
 sh_module *(sh_nn_sequential)(sh_module *const *list, size_t n) {
-    return container(&sequential_type, list, n);
+    return container(&sh__nn_sequential_type, list, n);
 }
-sh_module *(sh_nn_module_list)(sh_module *const *list, size_t n) { return container(&list_type, list, n); }
+sh_module *(sh_nn_module_list)(sh_module *const *list, size_t n) {
+    return container(&sh__nn_module_list_type, list, n);
+}

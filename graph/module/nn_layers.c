@@ -11,10 +11,8 @@
 /* ---- linear ---- */
 
 sh_module *(sh_nn_linear)(const sh_nn_linear_options *o) {
-    const sh_module_type *type = &sh__nn_linear_type;
-    if (sh__nn_check(type, "in_features", o->in_features, 0) < 0) return NULL;
-    if (sh__nn_check(type, "out_features", o->out_features, 0) < 0) return NULL;
-    sh_module *module = sh__nn_new(type, o);
+    sh_module *module = sh__nn_new(&sh__nn_linear_type, o);
+    if (!module) return NULL;
     const double bound = o->in_features ? 1 / sqrt((double)o->in_features) : 0;
     SH_SCOPE {
         sh__nn_uniform(module, "weight", SH_SIZES(o->out_features, o->in_features), bound);
@@ -36,16 +34,14 @@ size_t sh__nn_linear_repr(const sh_module *self, char *text, size_t size) {
 
 /* ---- convolutions ---- */
 
-static sh_status check_conv(const sh_module_type *type, int64_t in, int64_t out, int64_t groups,
-                            const int64_t *kernel, int axes) {
-    SH_TRY(sh__nn_check(type, "groups", groups, 1));
-    SH_TRY(sh__nn_check(type, "in_channels", in, 1));
-    SH_TRY(sh__nn_check(type, "out_channels", out, 1));
-    for (int i = 0; i < axes; i++) SH_TRY(sh__nn_check(type, "kernel_size", kernel[i], 1));
-    if (in % groups == 0 && out % groups == 0) return SH_OK;
-    return sh_fail(SH_ERROR_VALUE,
-                   "%s: in_channels %lld and out_channels %lld must be divisible by groups %lld", type->name,
-                   (long long)in, (long long)out, (long long)groups);
+/* A module whose channels its groups divide. */
+static sh_module *new_conv(const sh_module_type *type, const void *options, int64_t in, int64_t out,
+                           int64_t groups) {
+    sh_module *module = sh__nn_new(type, options);
+    if (module && (in % groups || out % groups))
+        sh_fail(SH_ERROR_VALUE, "%s: in_channels %lld and out_channels %lld must be divisible by groups %lld",
+                type->name, (long long)in, (long long)out, (long long)groups);
+    return sh__nn_finish(module);
 }
 
 /* `sizes` of the weight: out, in of a group, kernel. */
@@ -60,9 +56,8 @@ static void draw_conv(sh_module *module, sh_ints sizes, bool bias) {
 }
 
 sh_module *(sh_nn_conv1d)(const sh_nn_conv1d_options *o) {
-    const sh_module_type *type = &sh__nn_conv1d_type;
-    if (check_conv(type, o->in_channels, o->out_channels, o->groups, &o->kernel_size, 1) < 0) return NULL;
-    sh_module *module = sh__nn_new(type, o);
+    sh_module *module = new_conv(&sh__nn_conv1d_type, o, o->in_channels, o->out_channels, o->groups);
+    if (!module) return NULL;
     draw_conv(module, SH_SIZES(o->out_channels, o->in_channels / o->groups, o->kernel_size), o->bias);
     return sh__nn_finish(module);
 }
@@ -75,10 +70,9 @@ sh_tensor *sh__nn_conv1d_forward(sh_module *self, sh_tensor *x) {
 }
 
 sh_module *(sh_nn_conv2d)(const sh_nn_conv2d_options *o) {
-    const sh_module_type *type = &sh__nn_conv2d_type;
     const sh_pair kernel = sh__nn_pair(o->kernel_size);
-    if (check_conv(type, o->in_channels, o->out_channels, o->groups, kernel.at, 2) < 0) return NULL;
-    sh_module *module = sh__nn_new(type, o);
+    sh_module *module = new_conv(&sh__nn_conv2d_type, o, o->in_channels, o->out_channels, o->groups);
+    if (!module) return NULL;
     draw_conv(module, SH_SIZES(o->out_channels, o->in_channels / o->groups, kernel.at[0], kernel.at[1]),
               o->bias);
     return sh__nn_finish(module);
@@ -167,8 +161,6 @@ static sh_status padding_row(const sh_nn_embedding_options *o, int64_t *row) {
 
 sh_module *(sh_nn_embedding)(const sh_nn_embedding_options *options) {
     sh_nn_embedding_options o = *options;
-    if (sh__nn_check(&sh__nn_embedding_type, "num_embeddings", o.num_embeddings, 0) < 0) return NULL;
-    if (sh__nn_check(&sh__nn_embedding_type, "embedding_dim", o.embedding_dim, 0) < 0) return NULL;
     if (padding_row(options, &o.padding_idx) < 0) return NULL;
     sh_module *module = sh__nn_new(&sh__nn_embedding_type, &o);
     if (module) SH_SCOPE {

@@ -15,7 +15,6 @@ static void add_statistics(sh_module *module, int64_t n) {
 }
 
 sh_module *(sh_nn_batch_norm2d)(const sh_nn_batch_norm2d_options *o) {
-    if (sh__nn_check(&sh__nn_batch_norm2d_type, "num_features", o->num_features, 1) < 0) return NULL;
     sh_module *module = sh__nn_new(&sh__nn_batch_norm2d_type, o);
     if (module) SH_SCOPE {
             if (o->affine) sh__nn_filled(module, "weight", SH_SIZES(o->num_features), 1, true);
@@ -66,7 +65,6 @@ static sh_ints normalized_shape(const sh_nn_layer_norm_options *o) {
 
 sh_module *(sh_nn_layer_norm)(const sh_nn_layer_norm_options *o) {
     const sh_ints shape = normalized_shape(o);
-    if (sh__nn_check(&sh__nn_layer_norm_type, "normalized_shape", o->normalized_shape[0], 1) < 0) return NULL;
     sh_module *module = sh__nn_new(&sh__nn_layer_norm_type, o);
     if (module && o->elementwise_affine) SH_SCOPE {
             sh__nn_filled(module, "weight", shape, 1, true);

@@ -88,7 +88,6 @@ static const int64_t *stride_shown(const int64_t *stride, const int64_t *kernel_
 }
 
 sh_module *(sh_nn_max_pool2d)(const sh_nn_max_pool2d_options *o) {
-    if (sh__nn_check(&sh__nn_max_pool2d_type, "kernel_size", o->kernel_size[0], 1) < 0) return NULL;
     return sh__nn_new(&sh__nn_max_pool2d_type, o);
 }
 
@@ -110,7 +109,6 @@ size_t sh__nn_max_pool2d_repr(const sh_module *self, char *text, size_t size) {
 }
 
 sh_module *(sh_nn_avg_pool2d)(const sh_nn_avg_pool2d_options *o) {
-    if (sh__nn_check(&sh__nn_avg_pool2d_type, "kernel_size", o->kernel_size[0], 1) < 0) return NULL;
     return sh__nn_new(&sh__nn_avg_pool2d_type, o);
 }
 
@@ -130,7 +128,6 @@ size_t sh__nn_avg_pool2d_repr(const sh_module *self, char *text, size_t size) {
 }
 
 sh_module *(sh_nn_adaptive_avg_pool2d)(const sh_nn_adaptive_avg_pool2d_options *o) {
-    if (sh__nn_check(&sh__nn_adaptive_avg_pool2d_type, "output_size", o->output_size[0], 1) < 0) return NULL;
     return sh__nn_new(&sh__nn_adaptive_avg_pool2d_type, o);
 }
 

@@ -14,7 +14,9 @@ static const char *const inputs[] = {"input", NULL};
     .ops = (const char *const[]) {                                                       \
         __VA_ARGS__, NULL                                                                \
     }
-#define SH_NN_SHOWN(name_) .extra_repr = sh__nn_##name_##_repr, .state_size = sizeof(sh_nn_##name_##_options)
+#define SH_NN_SHOWN(name_)                                                  \
+    .extra_repr = sh__nn_##name_##_repr, .fields = sh__nn_##name_##_fields, \
+    .state_size = sizeof(sh_nn_##name_##_options)
 #define SH_NN(name_, ...) \
     const sh_module_type sh__nn_##name_##_type = {SH_NN_COMMON(name_, __VA_ARGS__), SH_NN_SHOWN(name_)};
 #define SH_NN_IMPURE(name_, ...)                                                                        \
@@ -30,7 +32,7 @@ static const char *const inputs[] = {"input", NULL};
 #undef SH_NN
 
 sh_module *sh__nn_new(const sh_module_type *type, const void *options) {
-    sh_module *module = sh_module_new(type);
+    sh_module *module = sh__fields_check(type, options) < 0 ? NULL : sh_module_new(type);
     if (module) memcpy(module->state, options, type->state_size);
     return module;
 }
@@ -39,13 +41,6 @@ sh_module *sh__nn_finish(sh_module *module) {
     if (!sh__error_pending()) return module;
     sh_module_release(module);
     return NULL;
-}
-
-sh_status sh__nn_check(const sh_module_type *type, const char *argument, int64_t number, int64_t least) {
-    if (sh__error_pending()) return sh_error()->code;
-    if (number >= least) return SH_OK;
-    return sh_fail(SH_ERROR_VALUE, "%s: %s is %lld, expected at least %lld", type->name, argument,
-                   (long long)number, (long long)least);
 }
 
 /* ---- texts ---- */

@@ -7,10 +7,12 @@
 
 #define SH_NN(name, ...)                                               \
     extern const sh_module_type sh__nn_##name##_type;                  \
+    extern const sh_module_field sh__nn_##name##_fields[];             \
     sh_tensor *sh__nn_##name##_forward(sh_module *self, sh_tensor *x); \
     size_t sh__nn_##name##_repr(const sh_module *self, char *text, size_t size);
 #define SH_NN_IMPURE(name, ...)                                                  \
     extern const sh_module_type sh__nn_##name##_type;                            \
+    extern const sh_module_field sh__nn_##name##_fields[];                       \
     sh_tensor *sh__nn_##name##_forward(sh_module *self, sh_tensor *x);           \
     size_t sh__nn_##name##_repr(const sh_module *self, char *text, size_t size); \
     bool sh__nn_##name##_is_impure(const sh_module *self);
@@ -20,12 +22,12 @@
 #include "graph/module/nn.def"
 #undef SH_NN
 
-/* A module with these options as its state. */
+extern const sh_module_type sh__nn_identity_type, sh__nn_sequential_type, sh__nn_module_list_type;
+
+/* A module with these options as its state; NULL and an error that names the option which is out of range. */
 sh_module *sh__nn_new(const sh_module_type *type, const void *options);
 /* The module, or if an error is pending NULL and its end. */
 sh_module *sh__nn_finish(sh_module *module);
-/* An error that names the type and the argument unless the number is at least `least`. */
-sh_status sh__nn_check(const sh_module_type *type, const char *argument, int64_t number, int64_t least);
 
 /* One number for both where the second is SH_SAME. */
 typedef struct sh_pair {
