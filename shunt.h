@@ -33,6 +33,7 @@
 #include "graph/graph.h"
 #include "graph/interpreter.h"
 #include "graph/io/state_dict.h"
+#include "graph/ir/ir.h"
 #include "graph/module/graph_module.h"
 #include "graph/module/module.h"
 #include "graph/module/nn.h"

@@ -82,6 +82,10 @@ const char *sh__copied_target(sh_graph *graph, const sh_node *node);
 /* `to` gets all that is known about `from`, which may be of another graph. */
 sh_status sh__node_copy_knowledge(sh_node *to, const sh_node *from);
 
+/* ---- lint.c ---- */
+/* Is there what the node calls or gets, and do its arguments fit? An error that names the node. */
+sh_status sh__node_check_target(const sh_node *node);
+
 /* ---- graph.c ---- */
 /* Puts the node, which is in no ring, in front of `place` (the root: at the end), or takes it out of its ring. Loops over the nodes
  * go on behind where it stood. */

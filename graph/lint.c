@@ -141,12 +141,11 @@ static sh_status check_output(linter *l, const sh_node *node) {
     return sh_fail(SH_ERROR_VALUE, "%%%s stands behind the output", node->next->name->text);
 }
 
-static sh_status check_target(linter *l, const sh_node *node) {
+sh_status sh__node_check_target(const sh_node *node) {
     switch (node->opcode) {
     case SH_GET_ATTR: return check_attribute(node);
     case SH_CALL_FUNCTION: return check_function(node);
     case SH_CALL_MODULE: return check_module(node);
-    case SH_OUTPUT: return check_output(l, node);
     default: return SH_OK;
     }
 }
@@ -161,7 +160,8 @@ static sh_status check_node(linter *l, sh_node *node) {
     SH_TRY(check_inputs(l, node));
     SH_TRY(check_uses(node));
     SH_TRY(check_users(node));
-    SH_TRY(check_target(l, node));
+    SH_TRY(sh__node_check_target(node));
+    if (node->opcode == SH_OUTPUT) SH_TRY(check_output(l, node));
     node->stamp = l->met;
     return SH_OK;
 }

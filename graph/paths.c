@@ -24,7 +24,7 @@ static sh_status grow(sh_paths *paths) {
     return SH_OK;
 }
 
-static sh_status add(sh_paths *paths, const void *object, const char *path) {
+sh_status sh__paths_add(sh_paths *paths, const void *object, const char *path) {
     if ((paths->n + 1) * 2 > paths->capacity) SH_TRY(grow(paths));
     *find_place(paths, object) = (struct sh_path_entry){object, paths->text.length};
     paths->n++;
@@ -33,10 +33,10 @@ static sh_status add(sh_paths *paths, const void *object, const char *path) {
 }
 
 static sh_status add_module(const char *path, sh_module *module, void *user) {
-    return add(user, module, path);
+    return sh__paths_add(user, module, path);
 }
 static sh_status add_tensor(const char *path, sh_tensor *tensor, void *user) {
-    return add(user, tensor, path);
+    return sh__paths_add(user, tensor, path);
 }
 
 sh_status sh__paths_of_modules(sh_paths *paths, sh_module *root) {

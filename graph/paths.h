@@ -15,6 +15,8 @@ typedef struct sh_paths {
     sh_text text;
 } sh_paths;
 
+/* The path of an object that is not there yet; copied. */
+sh_status sh__paths_add(sh_paths *paths, const void *object, const char *path);
 sh_status sh__paths_of_modules(sh_paths *paths, sh_module *root);
 sh_status sh__paths_of_tensors(sh_paths *paths, sh_module *root);
 /* NULL without an error if the object is not in the tree. */

@@ -1,6 +1,7 @@
 /* print.c - graphs as text, letter for letter as torch.fx of torch 2.x writes them, and as a table. */
 #include "graph/print.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -24,8 +25,7 @@ void sh__print_plain(sh_text *out, const char *string) {
     }
 }
 
-/* With the quotes and escapes of Python's repr. */
-static void print_string(sh_text *out, const char *string) {
+void sh__print_string(sh_text *out, const char *string) {
     const char quote = strchr(string, '\'') && !strchr(string, '"') ? '"' : '\'';
     sh__text_add(out, &quote, 1);
     for (; *string; string++) {
@@ -33,6 +33,35 @@ static void print_string(sh_text *out, const char *string) {
         sh__print_plain(out, (const char[]){*string, 0});
     }
     sh__text_add(out, &quote, 1);
+}
+
+size_t sh__word_bytes(const char *at, const char *end) {
+    if (at == end) return 0;
+    const unsigned char c = (unsigned char)*at;
+    if (c < 128 && (isalnum(c) || strchr("_.-+/", c))) return c != 0;
+    return c == ':' && end - at > 1 && at[1] == ':' ? 2 : 0;
+}
+
+void sh__print_word(sh_text *out, const char *word) {
+    const char *at = word, *const end = word + strlen(word);
+    for (size_t n; (n = sh__word_bytes(at, end)) != 0;) at += n;
+    if (at == end && at != word)
+        sh__text_add(out, word, strlen(word));
+    else
+        sh__print_string(out, word);
+}
+
+static bool marks_nodes(sh_arg_style style) { return style == SH_STYLE_FX || style == SH_STYLE_IR; }
+
+static void print_float(sh_text *out, double value, sh_arg_style style) {
+    const double plain = __builtin_nan("");
+    if (style < SH_STYLE_IR || value == value || memcmp(&value, &plain, sizeof value) == 0) {
+        sh__text_float(out, value);
+        return;
+    }
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    sh__text_put(out, "nan(0x%" PRIx64 ")", bits);
 }
 
 static void print_list(sh_text *out, sh_arg list, sh_arg_style style) {
@@ -47,11 +76,9 @@ static void print_list(sh_text *out, sh_arg list, sh_arg_style style) {
 
 void sh__print_arg(sh_text *out, sh_arg arg, sh_arg_style style) {
     switch (arg.tag) {
-    case SH_ARG_NODE:
-        sh__text_put(out, style == SH_STYLE_FX ? "%%%s" : "%s", sh_node_name(arg.as.node));
-        break;
+    case SH_ARG_NODE: sh__text_put(out, marks_nodes(style) ? "%%%s" : "%s", sh_node_name(arg.as.node)); break;
     case SH_ARG_INT: sh__text_put(out, "%" PRId64, arg.as.i); break;
-    case SH_ARG_FLOAT: sh__text_float(out, arg.as.f); break;
+    case SH_ARG_FLOAT: print_float(out, arg.as.f, style); break;
     case SH_ARG_FLAG: sh__text_put(out, arg.as.i ? "True" : "False"); break;
     case SH_ARG_DTYPE: sh__text_put(out, "torch.%s", sh_dtype_torch_name((sh_dtype)arg.as.i)); break;
     case SH_ARG_LIST:
@@ -60,7 +87,7 @@ void sh__print_arg(sh_text *out, sh_arg arg, sh_arg_style style) {
         if (style == SH_STYLE_FX)
             sh__print_plain(out, arg.as.string);
         else
-            print_string(out, arg.as.string);
+            sh__print_string(out, arg.as.string);
         break;
     default: sh__text_put(out, "None");
     }
@@ -73,10 +100,14 @@ void sh__print_args(sh_text *out, sh_args args, sh_arg_style style) {
 void sh__print_kwargs(sh_text *out, sh_kwargs kwargs, sh_arg_style style) {
     sh__text_put(out, "{");
     for (size_t i = 0; i < kwargs.n; i++) {
-        const char *const quote = style == SH_STYLE_FX ? "" : "'";
-        sh__text_put(out, "%s%s", i ? ", " : "", quote);
-        sh__print_plain(out, kwargs.at[i].name);
-        sh__text_put(out, "%s: ", quote);
+        if (i) sh__text_put(out, ", ");
+        if (style == SH_STYLE_FX)
+            sh__print_plain(out, kwargs.at[i].name);
+        else if (style == SH_STYLE_REPR)
+            sh__print_string(out, kwargs.at[i].name);
+        else
+            sh__print_word(out, kwargs.at[i].name);
+        sh__text_put(out, ": ");
         sh__print_arg(out, kwargs.at[i].value, style);
     }
     sh__text_put(out, "}");
