@@ -32,6 +32,7 @@
 #include "graph/function.h"
 #include "graph/graph.h"
 #include "graph/interpreter.h"
+#include "graph/io/graph_file.h"
 #include "graph/io/state_dict.h"
 #include "graph/ir/ir.h"
 #include "graph/module/graph_module.h"

@@ -60,7 +60,7 @@ int cli_failed(const char *command, cli_stage stage);
 /* A non-negative integer, or EXIT_USAGE with a message. */
 int cli_number(const char *command, const char *option, const char *text, int64_t *number);
 
-/* Loads a model or gives NULL and an exit code. */
+/* Loads a model, ONNX or a saved graph (file or folder), or gives NULL and an exit code. */
 struct sh_graph *cli_load_model(const char *command, const char *path, int *code);
 
 #endif

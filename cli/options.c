@@ -112,7 +112,7 @@ sh_graph *cli_load_model(const char *command, const char *path, int *code) {
         *code = cli_usage(command, "the model is missing: shunt %s MODEL", command);
         return NULL;
     }
-    sh_graph *model = sh_load_onnx(path);
+    sh_graph *model = sh_graph_file_is(path) ? sh_graph_load(path) : sh_load_onnx(path);
     if (!model) *code = cli_failed(command, CLI_READS);
     return model;
 }

@@ -11,7 +11,8 @@ static inline bool graph_comes_back(char *text) {
     char *again = graph ? sh_graph_ir(graph) : NULL;
     const bool same = again && strcmp(text, again) == 0;
     if (!same)
-        fprintf(stderr, "%s\n%s\nbecame\n%s\n", message(), text ? text : "nothing", again ? again : "nothing");
+        fprintf(stderr, "%s\n%s\nbecame\n%s\n", message(), text ? text : "nothing",
+                again ? again : "nothing");
     sh_graph_free(graph);
     free(again);
     free(text);
@@ -23,7 +24,8 @@ static inline bool module_comes_back(char *text) {
     char *again = module ? sh_graph_module_ir(module) : NULL;
     const bool same = again && strcmp(text, again) == 0;
     if (!same)
-        fprintf(stderr, "%s\n%s\nbecame\n%s\n", message(), text ? text : "nothing", again ? again : "nothing");
+        fprintf(stderr, "%s\n%s\nbecame\n%s\n", message(), text ? text : "nothing",
+                again ? again : "nothing");
     sh_module_release(module);
     free(again);
     free(text);
@@ -34,7 +36,8 @@ static inline bool same_tensor(const sh_tensor *a, const sh_tensor *b) {
     const size_t n = a ? (size_t)sh_tensor_numel(a) * sh_dtype_size(sh_tensor_dtype(a)) : 0;
     const int ndim = a ? sh_tensor_ndim(a) : 0;
     if (!a || !b || sh_tensor_dtype(a) != sh_tensor_dtype(b) || sh_tensor_ndim(b) != ndim) return false;
-    if (ndim && memcmp(sh_tensor_sizes(a), sh_tensor_sizes(b), (size_t)ndim * sizeof(int64_t)) != 0) return false;
+    if (ndim && memcmp(sh_tensor_sizes(a), sh_tensor_sizes(b), (size_t)ndim * sizeof(int64_t)) != 0)
+        return false;
     const sh_tensor *x = sh_call_op("contiguous", (sh_tensor *)(uintptr_t)a),
                     *y = sh_call_op("contiguous", (sh_tensor *)(uintptr_t)b);
     return x && y && (!n || memcmp(sh_tensor_data(x), sh_tensor_data(y), n) == 0);

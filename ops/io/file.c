@@ -90,6 +90,10 @@ sh_status sh_file_write(sh_file_out *out, const void *bytes, size_t size) {
     return SH_OK;
 }
 
+sh_status sh_file_sink(void *user, const void *bytes, size_t size) {
+    return sh_file_write(user, bytes, size);
+}
+
 sh_status sh_file_end(sh_file_out *out, sh_status so_far) {
     if (out->descriptor >= 0) {
         if (close(out->descriptor) != 0 && so_far >= 0)

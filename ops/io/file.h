@@ -4,6 +4,12 @@
 
 #include "dispatch/status.h"
 
+/* What takes bytes, in order: a file, memory. */
+typedef struct sh_sink {
+    sh_status (*write)(void *user, const void *bytes, size_t size);
+    void *user;
+} sh_sink;
+
 /* A file that is open for reading. Directories, pipes, missing and unreadable files are errors with the reason; none is
  * waited for. */
 typedef struct sh_file_in {
@@ -26,6 +32,8 @@ typedef struct sh_file_out {
 } sh_file_out;
 sh_status sh_file_begin(sh_file_out *out, const char *path);
 sh_status sh_file_write(sh_file_out *out, const void *bytes, size_t size);
+/* The same as a sink: `user` is the sh_file_out. */
+sh_status sh_file_sink(void *user, const void *bytes, size_t size);
 /* Ends it: with SH_OK so far the new file takes the place of the old, otherwise it is removed. Returns what came of it. */
 sh_status sh_file_end(sh_file_out *out, sh_status so_far);
 

@@ -16,6 +16,7 @@
 #include "ops/io/file.h"
 #include "ops/io/io.h"
 #include "ops/io/npy.h"
+#include "ops/io/safetensors.h"
 #include "ops/ops.h"
 
 enum { LONGEST_HEADER = 100 << 20 };
@@ -248,38 +249,43 @@ static json_t *make_header(const sh_dict *dict) {
     return header;
 }
 
-static sh_status write_data(sh_file_out *out, const sh_dict *dict) {
+static sh_status write_data(const sh_sink *sink, const sh_dict *dict) {
     for (size_t i = 0; i < sh_dict_size(dict); i++) {
         SH_SCOPE_HERE;
         sh_tensor *t = sh_dict_at(dict, i);
         if (!sh_tensor_is_contiguous(t)) t = sh_call_op("contiguous", t);
         if (!t) return sh_error()->code;
-        SH_TRY(sh_file_write(out, sh_tensor_data(t), bytes_of(t)));
+        SH_TRY(sink->write(sink->user, sh_tensor_data(t), bytes_of(t)));
     }
     return SH_OK;
 }
 
 /* The header is padded with blanks so that the data begins at a multiple of eight. */
-static sh_status write_header(sh_file_out *out, const char *text) {
+static sh_status write_header(const sh_sink *sink, const char *text) {
     static const char blanks[8] = "       ";
     const uint64_t n = strlen(text), length = (n + 7) / 8 * 8;
-    SH_TRY(sh_file_write(out, &length, sizeof length));
-    SH_TRY(sh_file_write(out, text, n));
-    return sh_file_write(out, blanks, length - n);
+    SH_TRY(sink->write(sink->user, &length, sizeof length));
+    SH_TRY(sink->write(sink->user, text, n));
+    return sink->write(sink->user, blanks, length - n);
 }
 
-sh_status sh_save_safetensors(const char *path, const sh_dict *dict) {
-    if (sh_error()) return sh_error()->code;
-    if (!dict) return sh_fail(SH_ERROR_NULL, "sh_save_safetensors: dict is NULL");
+sh_status sh__safetensors_write(const sh_sink *sink, const sh_dict *dict) {
     SH_TRY(check_entries(dict));
     json_t *header = make_header(dict);
     char *text = header ? json_dumps(header, JSON_COMPACT) : NULL;
     json_decref(header);
     if (!text) return sh_fail(SH_ERROR_MEMORY, "out of memory for the header");
+    sh_status status = write_header(sink, text);
+    if (status >= 0) status = write_data(sink, dict);
+    free(text);
+    return status;
+}
+
+sh_status sh_save_safetensors(const char *path, const sh_dict *dict) {
+    if (sh_error()) return sh_error()->code;
+    if (!dict) return sh_fail(SH_ERROR_NULL, "sh_save_safetensors: dict is NULL");
     sh_file_out out;
     sh_status status = sh_file_begin(&out, path);
-    if (status >= 0) status = write_header(&out, text);
-    if (status >= 0) status = write_data(&out, dict);
-    free(text);
+    if (status >= 0) status = sh__safetensors_write(&(sh_sink){sh_file_sink, &out}, dict);
     return sh_file_end(&out, status);
 }
