@@ -91,7 +91,7 @@ typedef enum sh_ir_names { SH_IR_MARKED, SH_IR_BARE } sh_ir_names; /* how nodes 
 sh_status sh__ir_read_arg(sh_ir_reader *r, sh_ir_names names, sh_arg *arg);
 sh_status sh__ir_read_args(sh_ir_reader *r, sh_args *args);
 sh_status sh__ir_read_kwargs(sh_ir_reader *r, sh_kwargs *kwargs);
-/* f32[4, 8] */
+/* f32[4, 8]; with `open` a ? for a size that isn't known. */
 sh_status sh__ir_read_spec(sh_ir_reader *r, bool open, sh_spec *spec);
 
 /* ---- reading: read_node.c, read_module.c ---- one statement, up to the end of its line */

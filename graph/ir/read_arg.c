@@ -197,24 +197,31 @@ sh_status sh__ir_read_kwargs(sh_ir_reader *r, sh_kwargs *kwargs) {
 
 /* ---- shapes ---- */
 
+static sh_status read_size(sh_ir_reader *r, bool open, int64_t *size) {
+    const sh_ir_token token = r->token;
+    sh_arg arg;
+    *size = -1;
+    if (open && sh__ir_is(r, '?')) return sh__ir_next(r);
+    SH_TRY(sh__ir_read_arg(r, SH_IR_MARKED, &arg));
+    if (arg.tag != SH_ARG_INT || arg.as.i < 0)
+        return sh__ir_bad(r, &token, open ? "expected a size or ?" : "expected a size");
+    *size = arg.as.i;
+    return SH_OK;
+}
+
 sh_status sh__ir_read_spec(sh_ir_reader *r, bool open, sh_spec *spec) {
     const sh_ir_token token = r->token;
     const char *dtype;
-    sh_arg sizes;
     SH_TRY(sh__ir_take_text(r, "a dtype", &dtype));
     *spec = (sh_spec){.dtype = sh_dtype_parse(dtype)};
     if (!spec->dtype) return sh__ir_bad(r, &token, "there is no dtype %.60s", dtype);
-    const sh_ir_token list = r->token;
-    if (!sh__ir_is(r, '[')) return sh__ir_expected(r, "a [ before the sizes");
-    SH_TRY(sh__ir_read_arg(r, SH_IR_MARKED, &sizes));
-    if (sizes.count > SH_MAX_DIMS)
-        return sh__ir_bad(r, &list, "%u dimensions, the most is %d", sizes.count, SH_MAX_DIMS);
-    spec->ndim = (int32_t)sizes.count;
-    for (uint32_t i = 0; i < sizes.count; i++) {
-        const sh_arg size = sizes.as.list[i];
-        if (size.tag != SH_ARG_INT || size.as.i < (open ? -1 : 0))
-            return sh__ir_bad(r, &list, "size %u is no size", i);
-        spec->sizes[i] = size.as.i;
+    SH_TRY(sh__ir_take(r, '[', "a [ before the sizes"));
+    while (!sh__ir_is(r, ']')) {
+        if (spec->ndim == SH_MAX_DIMS)
+            return sh__ir_bad(r, &r->token, "more than %d dimensions", SH_MAX_DIMS);
+        SH_TRY(read_size(r, open, &spec->sizes[spec->ndim++]));
+        if (!sh__ir_is(r, ',')) break;
+        SH_TRY(sh__ir_next(r));
     }
-    return SH_OK;
+    return sh__ir_take(r, ']', ", or ] in the sizes");
 }

@@ -120,7 +120,7 @@ sh_status sh__ir_next(sh_ir_reader *r) {
         r->at++;
     }
     r->token.length = (size_t)(r->at - start);
-    if (r->token.kind == SH_IR_WORD || (*start && strchr("%:[](){}=,", *start))) return SH_OK;
+    if (r->token.kind == SH_IR_WORD || (*start && strchr("%:[](){}=,?", *start))) return SH_OK;
     return sh__ir_bad(r, &r->token, "the byte 0x%02x can't stand here", (unsigned char)*start);
 }
 

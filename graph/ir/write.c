@@ -42,12 +42,6 @@ static void put_head(sh_text *out, const sh_node *node) {
     put_arguments(out, node);
 }
 
-static void put_spec(sh_text *out, const char *dtype, const int64_t *sizes, int ndim) {
-    sh__text_put(out, "%s[", dtype);
-    for (int i = 0; i < ndim; i++) sh__text_put(out, i ? ", %lld" : "%lld", (long long)sizes[i]);
-    sh__text_put(out, "]");
-}
-
 /* ---- what is known about them ---- */
 
 static sh_arg meta_arg(sh_meta meta) {
@@ -82,7 +76,7 @@ static void put_meta(sh_text *out, const sh_node *node) {
 static void put_knowledge(sh_text *out, const sh_node *node) {
     if (node->has_spec) {
         sh__text_put(out, ", tensor = ");
-        put_spec(out, sh_dtype_name(node->spec.dtype), node->spec.sizes, node->spec.ndim);
+        sh__print_spec(out, &node->spec);
     }
     if (*node->scope) {
         sh__text_put(out, ", scope = ");
@@ -105,9 +99,12 @@ static void put_node(sh_text *out, const sh_node *node) {
 
 /* ---- tensors ---- */
 
-static void put_strides(sh_text *out, const sh_tensor *t) {
+static void put_layout(sh_text *out, const sh_tensor *t) {
     const int64_t *const strides = sh_tensor_strides(t);
     const int ndim = sh_tensor_ndim(t);
+    sh_spec spec = {.dtype = sh_tensor_dtype(t), .ndim = ndim};
+    memcpy(spec.sizes, sh_tensor_sizes(t), (size_t)ndim * sizeof *spec.sizes);
+    sh__print_spec(out, &spec);
     if (sh_tensor_is_contiguous(t) || !sh__ir_is_dense(sh_tensor_sizes(t), strides, ndim)) return;
     sh_arg list[SH_MAX_DIMS];
     for (int i = 0; i < ndim; i++) list[i] = sh_arg_int(strides[i]);
@@ -125,9 +122,7 @@ sh_status sh__ir_write_tensor(sh_ir_writer *w, const char *kind, const char *nam
         sh__print_word(&w->out, first);
     } else {
         sh__text_put(&w->out, " : ");
-        put_spec(&w->out, sh_dtype_name(sh_tensor_dtype(tensor)), sh_tensor_sizes(tensor),
-                 sh_tensor_ndim(tensor));
-        put_strides(&w->out, tensor);
+        put_layout(&w->out, tensor);
         SH_TRY(sh__paths_add(&w->tensors, tensor, key));
         if (w->put) SH_TRY(w->put(w->user, key, tensor));
     }
