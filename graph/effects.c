@@ -31,11 +31,20 @@ static uint32_t declared(const sh_binding *b) {
     return what;
 }
 
+static bool is_returned(const sh_schema *schema, char alias) {
+    for (uint32_t i = 0; alias && i < schema->nreturns; i++)
+        if (schema->returns[i].alias == alias) return true;
+    return false;
+}
+
+/* What draws numbers for a tensor, as dropout does, gives that back where nothing is to be drawn. */
 static const sh_node *aliased(const sh_binding *b) {
     if (b->variant != SH_FUNCTIONAL) return sh__arg_node(sh__bound_target(b));
     for (uint32_t i = 0; i < b->schema->nparams; i++)
-        if (b->schema->params[i].alias && sh__arg_node(b->args[i])) return sh__arg_node(b->args[i]);
-    return b->op->tags & SH_OP_VIEW ? sh__arg_node(b->args[0]) : NULL;
+        if (sh__arg_node(b->args[i]) && is_returned(b->schema, b->schema->params[i].alias))
+            return sh__arg_node(b->args[i]);
+    const bool draws = (b->op->tags & SH_OP_RANDOM) && !(b->op->tags & SH_OP_FACTORY);
+    return draws || (b->op->tags & SH_OP_VIEW) ? sh__arg_node(b->args[0]) : NULL;
 }
 
 static sh_effects of_function(const sh_node *node) {
@@ -56,7 +65,8 @@ static sh_effects of_call(const sh_node *node) {
 static sh_effects of_module(const sh_node *node) {
     const sh_graph_root *root = sh__graph_root(node->graph);
     const bool impure = root->is_impure && root->is_impure(root->object, node->target);
-    return (sh_effects){impure ? SH__EFFECT_OTHER : 0, NULL, first_input(node)};
+    const bool fresh = !impure && root->is_fresh && root->is_fresh(root->object, node->target);
+    return (sh_effects){impure ? SH__EFFECT_OTHER : 0, NULL, fresh ? NULL : first_input(node)};
 }
 
 sh_effects sh__node_effects(const sh_node *node) {

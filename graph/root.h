@@ -16,6 +16,8 @@ typedef struct sh_graph_root {
     bool (*has_module)(void *object, const char *path);
     /* Does running it do more than give a value, so that it must stay though nobody uses that? Optional: no. */
     bool (*is_impure)(void *object, const char *path);
+    /* Is its value memory of its own, nothing that it was given? Optional: no. */
+    bool (*is_fresh)(void *object, const char *path);
     /* Where the graph holds a reference: how to add one for a copy of the graph, and to end it. A graph that its own root
      * owns has none (`held` is false), a copy of it has. Optional, both or neither. */
     void (*keep)(void *object);

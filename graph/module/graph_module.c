@@ -7,7 +7,7 @@
 
 #include "graph/given.h"
 #include "graph/interpreter.h"
-#include "graph/module/module_impl.h"
+#include "graph/module/nn_types.h"
 #include "graph/module/tracing.h"
 #include "graph/root.h"
 
@@ -64,6 +64,17 @@ static bool is_impure(void *object, const char *path) {
     return impure;
 }
 
+/* A hook may give anything back. */
+static bool is_fresh(void *object, const char *path) {
+    const sh_module *module = sh_module_child(object, path);
+    if (!module || module->nhooks || !sh__nn_is_built_in(module->type)) return false;
+    for (const char *const *name = module->type->ops; *name; name++) {
+        const sh_op *op = sh_op_find(*name);
+        if (!op || sh_op_tags(op) & (SH_OP_VIEW | SH_OP_RANDOM)) return false;
+    }
+    return true;
+}
+
 static void keep_module(void *object) { sh_module_keep(object); }
 static void release_module(void *object) { sh_module_release(object); }
 
@@ -74,6 +85,7 @@ static sh_graph_root root_of(sh_module *module, bool retained) {
                            .tensor = find_tensor,
                            .has_module = has_submodule,
                            .is_impure = is_impure,
+                           .is_fresh = is_fresh,
                            .keep = keep_module,
                            .release = release_module,
                            .held = retained};

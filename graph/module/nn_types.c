@@ -31,6 +31,17 @@ static const char *const inputs[] = {"input", NULL};
 #include "graph/module/nn.def"
 #undef SH_NN
 
+bool sh__nn_is_built_in(const sh_module_type *type) {
+    static const sh_module_type *const all[] = {
+#define SH_NN(name_, ...) &sh__nn_##name_##_type,
+#include "graph/module/nn.def"
+#undef SH_NN
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i] == type) return true;
+    return false;
+}
+
 sh_module *sh__nn_new(const sh_module_type *type, const void *options) {
     sh_module *module = sh__fields_check(type, options) < 0 ? NULL : sh_module_new(type);
     if (module) memcpy(module->state, options, type->state_size);

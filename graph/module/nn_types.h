@@ -24,6 +24,9 @@
 
 extern const sh_module_type sh__nn_identity_type, sh__nn_sequential_type, sh__nn_module_list_type;
 
+/* Is it one of nn.def's, which do no more than issue their ops? */
+bool sh__nn_is_built_in(const sh_module_type *type);
+
 /* A module with these options as its state; NULL and an error that names the option which is out of range. */
 sh_module *sh__nn_new(const sh_module_type *type, const void *options);
 /* The module, or if an error is pending NULL and its end. */
