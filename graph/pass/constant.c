@@ -1,6 +1,7 @@
 /* constant.c - where a get_attr node's tensor is: with the graph, else with its modules. */
 #include "graph/pass/constant.h"
 
+#include "graph/module/graph_module.h"
 #include "graph/recorder.h"
 
 static sh_tensor *tensor_named(const sh_graph *graph, const char *name) {
@@ -34,21 +35,26 @@ sh_node *sh__constant_new(sh_graph *graph, const char *wish, sh_tensor *value) {
     return node;
 }
 
-sh_status sh__written_constants(const sh_graph *graph, const sh_memory_map *memory, sh_seen *storages) {
-    for (const sh_node *node = sh_graph_first(graph); node; node = sh_node_next(node)) {
-        const sh_tensor *t = sh__constant_of(node);
-        if (t && t->storage && sh__is_written(memory, node)) sh__seen_first(storages, t->storage);
-    }
+static sh_status note_storage(const char *path, sh_tensor *t, void *storages) {
+    (void)path;
+    if (t->storage) sh__seen_first(storages, t->storage);
     return sh__error_pending() ? sh_error()->code : SH_OK;
 }
 
-void sh__node_swap_names(sh_node *a, sh_node *b) {
-    sh_symbol *const name = a->name;
-    a->name = b->name;
-    b->name = name;
-    a->name->object = a;
-    b->name->object = b;
-    a->graph->version++;
+/* A module that is more than its value may write to all that is in it. */
+static sh_status note_module(const sh_node *node, sh_seen *storages) {
+    sh_module *module = sh_node_is_impure(node) ? sh_node_module(node) : NULL;
+    return module ? sh_module_walk_tensors(module, SH_PARAMETERS | SH_BUFFERS, note_storage, storages)
+                  : SH_OK;
+}
+
+sh_status sh__written_constants(const sh_graph *graph, const sh_memory_map *memory, sh_seen *storages) {
+    for (const sh_node *node = sh_graph_first(graph); node; node = sh_node_next(node)) {
+        sh_tensor *t = sh__constant_of(node);
+        if (t && sh__is_written(memory, node)) SH_TRY(note_storage(NULL, t, storages));
+        if (node->opcode == SH_CALL_MODULE) SH_TRY(note_module(node, storages));
+    }
+    return SH_OK;
 }
 
 void sh__node_discard_with_constants(sh_node *node) {

@@ -14,8 +14,6 @@ sh_node *sh__constant_new(sh_graph *graph, const char *wish, sh_tensor *value);
  * too. */
 sh_status sh__written_constants(const sh_graph *graph, const sh_memory_map *memory, sh_seen *storages);
 
-/* A node that stands for another takes its name over; the other one gets the new one's. */
-void sh__node_swap_names(sh_node *a, sh_node *b);
 /* Ends the node, which nobody uses, and those of its inputs that are constants and only it used. */
 void sh__node_discard_with_constants(sh_node *node);
 

@@ -15,6 +15,9 @@ SH_BEGIN_DECLS
 /* Adds to `changes` how many nodes it changed or took out. On an error the graph is valid. */
 typedef sh_status (*sh_pass)(sh_graph *graph, size_t *changes);
 
+/* Is this node meant? */
+typedef bool (*sh_node_filter)(const sh_node *node, void *user);
+
 /* Equal pure nodes become the first of them. Never two that draw random numbers, nor calls of modules. */
 SH_API sh_status sh_pass_cse(sh_graph *graph, size_t *changes);
 /* What gives back its input: dropout and identity modules and ops that are not in training, x + 0, x - 0, x * 1, x / 1, x ** 1
@@ -32,6 +35,38 @@ SH_API sh_status sh_pass_normalize_arguments(sh_graph *graph, size_t *changes);
  * weight is; parameters that the graph writes to or computes; modules with hooks; ops where the rank isn't known
  * (sh_graph_propagate_shapes). */
 SH_API sh_status sh_pass_fuse_conv_bn(sh_graph *graph, size_t *changes);
+
+/* What depends on constants alone is computed once and becomes a tensor of the graph. Constants are literals, tensors of
+ * the graph, and parameters and buffers while the graph's module is in evaluation; nothing that the graph writes to or returns. Random
+ * ops, what fails and what is not declared pure stay. No mode sees the computation: what modes would do there when the graph runs
+ * is lost. */
+typedef struct sh_fold_options {
+    size_t most_bytes; /* a value may be that much larger than what it is computed from; 0: SH_FOLD_BYTES */
+    sh_node_filter chosen; /* may this node be computed? Optional */
+    void *user;
+} sh_fold_options;
+enum { SH_FOLD_BYTES = 65536 };
+/* `changes` and options may be NULL. */
+SH_API sh_status sh_fold_constants(sh_graph *graph, const sh_fold_options *options, size_t *changes);
+SH_API sh_status sh_pass_fold_constants(sh_graph *graph, size_t *changes);
+
+/* Calls of modules become what they are made of: a graph module's nodes; of others the ops that a trace on the node's
+ * shapes finds (sh_graph_propagate_shapes), with get_attr nodes for parameters. What is so baked in, such as whether the
+ * module trains, stays. Left alone are modules with hooks, those that do more than issue ops (a batch
+ * norm in training), and those that can't be traced. `chosen` is optional, `changes` may be NULL. */
+SH_API sh_status sh_inline_modules(sh_graph *graph, sh_node_filter chosen, void *user, size_t *changes);
+SH_API sh_status sh_pass_inline_modules(sh_graph *graph, size_t *changes);
+
+/* Calls of composite ops (linear, addmm, outer, dropout, and those defined with a composite kernel) become the ops that their kernel
+ * issues for inputs of these shapes; views stay. What fuses them rounds once where they round twice. As a trace
+ * it goes through the modes that are pushed. `chosen` is optional, `changes` may be NULL. */
+SH_API sh_status sh_decompose(sh_graph *graph, sh_node_filter chosen, void *user, size_t *changes);
+SH_API sh_status sh_pass_decompose(sh_graph *graph, size_t *changes);
+
+/* Pure ops write into the memory of an input that dies there (add -> add_), where shape and dtype are known and stay, and the
+ * input is all of what an op of the graph made. Never into inputs, constants or what is returned. An interpreter that
+ * keeps values then shows what was written over them. */
+SH_API sh_status sh_pass_reinplace(sh_graph *graph, size_t *changes);
 
 typedef struct sh_pass_options {
     bool until_stable; /* all of them again and again, until a round changes nothing */
