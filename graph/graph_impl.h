@@ -68,6 +68,8 @@ struct sh_graph {
 /* ---- names.c ---- */
 /* A free name as near to `wish` as torch.fx's rules allow. */
 sh_symbol *sh__name_create(sh_graph *graph, const char *wish);
+/* A node that stands for another takes its name over; the other one gets the new one's. */
+void sh__node_swap_names(sh_node *a, sh_node *b);
 /* A string that lives as long as the graph. */
 const char *sh__graph_string(sh_graph *graph, const char *text);
 

@@ -102,19 +102,23 @@ sh_status sh__node_call(const sh_node *node, sh_resolver resolve, void *user, sh
 
 /* ---- shapes ---- */
 
-static bool is_known(const sh_node *node) {
+bool sh__spec_is_known(const sh_node *node) {
     if (!node->has_spec) return false;
     for (int i = 0; i < node->spec.ndim; i++)
         if (node->spec.sizes[i] < 0) return false;
     return true;
 }
 
-static sh_status resolve_meta(void *user, const sh_node *node, sh_value *value) {
-    (void)user;
+sh_status sh__node_meta_value(const sh_node *node, sh_value *value) {
     const sh_spec *spec = &node->spec;
     *value =
         sh_value_tensor(sh_tensor_new_on(SH_META, spec->dtype, (sh_ints){spec->sizes, (size_t)spec->ndim}));
     return value->tag == SH_TAG_NONE ? sh_error()->code : SH_OK;
+}
+
+static sh_status resolve_meta(void *user, const sh_node *node, sh_value *value) {
+    (void)user;
+    return sh__node_meta_value(node, value);
 }
 
 static void take_spec(sh_node *node, sh_value result) {
@@ -130,7 +134,7 @@ sh_status sh__node_infer(sh_node *node, sh_scratch *scratch) {
     sh_status status = SH_OK;
     node->has_spec = false;
     for (uint32_t i = 0; i < node->ninputs; i++)
-        if (!is_known(node->uses[i].input)) return SH_OK;
+        if (!sh__spec_is_known(node->uses[i].input)) return SH_OK;
     SH_SCOPE {
         sh_switch off;
         sh_switch_off(&off, SH_OFF_ALL);

@@ -21,6 +21,10 @@ sh_status sh__node_arguments(const sh_node *node, sh_resolver resolve, void *use
  * (SH_MAX_RESULTS entries) are the scope's; past the last they are NONE. */
 sh_status sh__node_call(const sh_node *node, sh_resolver resolve, void *user, sh_scratch *scratch,
                         sh_value *results);
+/* Has it a spec, and no size in that is -1? */
+bool sh__spec_is_known(const sh_node *node);
+/* A tensor of the node's spec on the meta device, the scope's. */
+sh_status sh__node_meta_value(const sh_node *node, sh_value *value);
 /* Sets the node's spec to what its op's result would be, from the specs of its inputs, by a call on the meta device that
  * no mode sees. Where an input's is unknown, or a size of it is -1, so is the node's. */
 SH_API sh_status sh__node_infer(sh_node *node, sh_scratch *scratch);

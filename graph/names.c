@@ -290,6 +290,15 @@ sh_symbol *sh__name_create(sh_graph *graph, const char *wish) {
     return symbol;
 }
 
+void sh__node_swap_names(sh_node *a, sh_node *b) {
+    sh_symbol *const name = a->name;
+    a->name = b->name;
+    b->name = name;
+    a->name->object = a;
+    b->name->object = b;
+    a->graph->version++;
+}
+
 const char *sh__graph_string(sh_graph *graph, const char *text) {
     const sh_symbol *symbol = sh__symbol(&graph->strings, text, strlen(text));
     return symbol ? symbol->text : NULL;
