@@ -41,6 +41,7 @@
 #include "graph/node.h"
 #include "graph/onnx/onnx.h"
 #include "graph/pass/pass.h"
+#include "graph/pass/split.h"
 #include "graph/record.h"
 #include "graph/rewrite/rewrite.h"
 #include "graph/shapes.h"
