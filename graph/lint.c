@@ -126,6 +126,8 @@ static sh_status check_attribute(const sh_node *node) {
 /* A graph that belongs to no module yet may name any. */
 static sh_status check_module(const sh_node *node) {
     const sh_graph_root *root = sh__graph_root(node->graph);
+    if (!*node->target)
+        return sh_fail(SH_ERROR_VALUE, "%%%s calls the module that its graph is", node->name->text);
     if (!root->has_module || root->has_module(root->object, node->target)) return SH_OK;
     return sh_fail(SH_ERROR_VALUE, "%%%s: there is no submodule %s", node->name->text, node->target);
 }

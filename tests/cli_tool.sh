@@ -121,6 +121,18 @@ check 'a graph as torch.fx prints it' 0 'call_function[target=relu](args = (%con
 check 'as a table' 0 'opcode' "$shunt" graph "$planted" --tabular
 check 'for Graphviz' 0 'digraph' "$shunt" graph "$planted" --dot
 check 'drawn' 0 '<svg' "$shunt" graph "$planted" --svg
+mkdir "$work/saved" && printf '\002\000\000\000\000\000\000\000{}' >"$work/saved/weights.safetensors"
+cat >"$work/saved/graph.txt" <<'END'
+shunt-ir 1
+graph():
+    %x : [num_users=1] = placeholder[target=x], tensor = f32[2, 3]
+    %relu : [num_users=1] = call_function[target=relu](args = (%x,), kwargs = {})
+    return relu
+END
+check 'a saved graph' 0 'call_function[target=relu](args = (%x,), kwargs = {})' "$shunt" graph "$work/saved"
+check 'run' 0 '[2, 3]' "$shunt" run "$work/saved"
+echo oops >>"$work/saved/graph.txt"
+check 'a saved graph with a fault' 3 'graph.txt:6:1: expected a line of' "$shunt" run "$work/saved"
 check 'into a file' 0 '' "$shunt" graph "$planted" -o "$work/g.txt"
 holds 'which holds it' grep -q 'graph():' "$work/g.txt"
 

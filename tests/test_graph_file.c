@@ -238,7 +238,9 @@ Test(graph_file, what_is_missing_or_of_another_kind_is_said) {
     cr_expect(sh_graph_save(g, in_folder("g")) < 0 && sh_error() != NULL, "a tensor without data");
     sh_clear_error();
     sh_graph_free(g);
-    cr_expect(sh_graph_file_is(in_folder("g")) && sh_graph_file_is(folder));
+    sh_graph_module_to_folder(traced, in_folder("f"));
+    cr_expect(sh_graph_file_is(in_folder("g")) && sh_graph_file_is(in_folder("f")));
+    cr_expect(eq(int, sh_graph_file_is(folder), 0), "a folder without a graph");
     cr_expect(eq(int, sh_graph_file_is(in_folder("none")), 0));
     cr_expect(eq(int, sh_graph_file_is(NULL), 0));
     sh_dict *dict = sh_dict_new();

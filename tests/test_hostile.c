@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include "graph/ir/ir.h"
 #include "graph/onnx/onnx.h"
 #include "modes/spec.h"
 #include "ops/io/io.h"
@@ -42,6 +43,12 @@ static bool read_safetensors(const void *bytes, size_t size) {
 
 static bool read_onnx(const void *bytes, size_t size) {
     sh_graph *graph = sh_parse_onnx(bytes, size, "it");
+    sh_graph_free(graph);
+    return graph != NULL;
+}
+
+static bool read_text(const void *bytes, size_t size) {
+    sh_graph *graph = sh_graph_parse(bytes, size, "it");
     sh_graph_free(graph);
     return graph != NULL;
 }
@@ -428,4 +435,57 @@ Test(hostile, pipes_folders_and_devices_are_refused_at_once) {
 Test(hostile, a_file_that_is_shorter_than_it_says_is_refused) {
     const char *path = "/sys/devices/system/cpu/online";
     if (access(path, R_OK) == 0) check_path(path, "became shorter while it was read");
+}
+
+/* ---- texts of graphs ---- */
+
+/* `times` copies of a piece between a beginning and an end. */
+static void check_text(const char *begin, const char *piece, size_t times, const char *end,
+                       const char *words) {
+    buffer b = {0};
+    put_text(&b, "shunt-ir 1\ngraph():\n");
+    put_text(&b, begin);
+    put_often(&b, piece, times);
+    put_text(&b, end);
+    check_and_free(read_text, &b, words);
+}
+
+Test(hostile, texts_that_nest_or_never_end) {
+    static const char output[] = "return ";
+    check_text(output, "[", 8 << 20, "", "it:3:72: lists nest deeper than 64");
+    check_text(output, "(", 8 << 20, "", "lists nest deeper than 64");
+    check_text("return '", "a", 8 << 20, "", "the string has no end on its line");
+    check_text(output, "a", 8 << 20, "", "is not defined above");
+    check_text(output, "9", 8 << 20, "", "expected an argument");
+    check_text("", "\n", 8 << 20, "", NULL);
+    check_text("#", "x", 8 << 20, "", NULL);
+}
+
+Test(hostile, texts_that_ask_for_much) {
+    static const char too_much[] = "out of proportion to its size";
+    check_text("return [", "1,", 8 << 20, "]", too_much);
+    check_text("return [", "[],", 6 << 20, "]", too_much);
+    check_text("return [", "'',", 6 << 20, "]", too_much);
+    check_text("", "%_=get_attr[target=a]\n", 1 << 19, "", "two nodes have the name %_");
+    check_text("attr x : f32[", "9,", 1000, "]", "more than 8 dimensions");
+    check_text("attr x : f32[99999999999,9999999]\n", "", 0, "", NULL);
+    check_text("%x = placeholder[target=x], meta = {", "a:1,", 1 << 20, "}", "is given twice");
+}
+
+static void put_nodes(buffer *b, size_t n) {
+    char line[64];
+    for (size_t i = 0; i < n; i++) {
+        snprintf(line, sizeof line, "%%x%zx=get_attr[target=y%zx]\n", i, i);
+        put_text(b, line);
+    }
+}
+
+Test(hostile, texts_of_many_short_nodes) {
+    buffer b = {0};
+    put_text(&b, "shunt-ir 1\ngraph():\n");
+    put_nodes(&b, 1 << 16);
+    check_and_free(read_text, &b, NULL);
+    put_text(&b, "shunt-ir 1\ngraph():\n");
+    put_nodes(&b, 1 << 19);
+    check_and_free(read_text, &b, "out of proportion to its size");
 }

@@ -409,6 +409,8 @@ Test(ir, what_is_wrong_in_a_line_is_said_with_its_place) {
         {"graph():\n  parameter x : f32[1]", "it:3:13: parameters and buffers stand before graphs"},
         {"attr x : f32[1]", "it:2:1: nodes stand behind a line graph():"},
         {"module : GraphModule()\nattr x : f32[1]", "it:3:1: nodes stand behind a line graph():"},
+        {"module : GraphModule()\ngraph():\n  %x = call_module[target=''](args = (), kwargs = {})",
+         "it:4:3: %x calls the module that its graph is"},
         {"module : Graph()", "it:2:10: there is no type of modules Graph"},
         {"module : GraphModule(a=1)", "it:2:22: expected a ), got a"},
         {"module : GraphModule()", "it:2:23: the graph of module \"\" is missing"},

@@ -122,3 +122,34 @@ Test(resnet, folded_batch_norms_give_torchs_logits) {
     sh_module_release(traced);
     sh_module_release(net);
 }
+
+static bool same_logits(const sh_tensor *a, const sh_tensor *b) {
+    return a && b && sh_tensor_numel(a) == CLASSES && sh_tensor_numel(b) == CLASSES &&
+           memcmp(sh_tensor_data(a), sh_tensor_data(b), CLASSES * sizeof(float)) == 0;
+}
+
+Test(resnet, its_graph_goes_through_a_file_and_a_folder) {
+    static golden g;
+    char folder[] = "/tmp/shunt-resnet-XXXXXX", file[64], parts[64], command[80];
+    cr_assert(read_golden(&g));
+    cr_assert(mkdtemp(folder) != NULL);
+    snprintf(file, sizeof file, "%s/net.shunt", folder);
+    snprintf(parts, sizeof parts, "%s/net", folder);
+    sh_module *net = evaluated(), *traced = sh_symbolic_trace(net, SH_INPUTS(resnet_image(0)), NULL);
+    cr_assert(sh_graph_module_save(traced, file) == SH_OK, "%s", sh_error() ? sh_error()->message : "");
+    cr_assert(sh_graph_module_to_folder(traced, parts) == SH_OK, "%s", sh_error() ? sh_error()->message : "");
+    sh_tensor *logits = sh_forward(traced, resnet_image(1));
+    sh_module_release(traced);
+    sh_module_release(net);
+    const char *const paths[] = {file, parts};
+    for (int i = 0; i < 2; i++) {
+        sh_module *loaded = sh_graph_module_load(paths[i]);
+        cr_assert(loaded != NULL, "%s", sh_error() ? sh_error()->message : "");
+        sh_tensor *y = sh_forward(loaded, resnet_image(1));
+        cr_expect(le(dbl, distance(&g, 1, y), 1e-5), "%s", paths[i]);
+        cr_expect(same_logits(y, logits), "%s gives the bits of before", paths[i]);
+        sh_module_release(loaded);
+    }
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    cr_expect(eq(int, system(command), 0));
+}

@@ -321,9 +321,11 @@ sh_graph *sh_graph_load(const char *path) {
 }
 
 bool sh_graph_file_is(const char *path) {
-    char magic[4] = "";
+    char magic[4] = "", text[4096];
     if (!path) return false;
-    if (is_folder(path)) return true;
+    if (is_folder(path))
+        return (size_t)snprintf(text, sizeof text, "%s/%s", path, text_name) < sizeof text &&
+               access(text, F_OK) == 0;
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     const bool is = file >= 0 && read(file, magic, sizeof magic) == 4 && memcmp(magic, "PK\3\4", 4) == 0;
     if (file >= 0) close(file);

@@ -124,7 +124,8 @@ sh_status sh__ir_read(const char *text, size_t size, const char *what, sh_ir_get
     *module = NULL;
     if (sh__error_pending()) return sh_error()->code;
     if (!text) return sh_fail(SH_ERROR_NULL, "sh_graph_parse: text is NULL");
-    const size_t limit = ((size_t)40 << 20) + 7 * size;
+    const size_t limit =
+        ((size_t)32 << 20) + 7 * size; /* the rest is the text itself and what allocators round up */
     sh_ir_reader r = {.what = what ? what : "the text",
                       .at = text,
                       .end = text + size,

@@ -133,7 +133,8 @@ static sh_status read_knowledge(sh_ir_reader *r, sh_node *node) {
 static sh_status check_name(const sh_ir_reader *r, const line *l) {
     if (sh_graph_find(r->graph, l->name))
         return sh__ir_bad(r, &l->start, "two nodes have the name %%%.200s", l->name);
-    if (sh_graph_output_node(r->graph))
+    const sh_node *last = sh_graph_last(r->graph);
+    if (last && sh_node_opcode(last) == SH_OUTPUT)
         return sh__ir_bad(r, &l->start, "%%%.200s stands behind the output", l->name);
     return SH_OK;
 }
