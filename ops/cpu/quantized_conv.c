@@ -9,6 +9,7 @@
  *
  * Weights are brought into pairs in each call, a few percent of it, so that nothing is kept and nothing can be stale.
  * No oneDNN here: without VNNI its int8 convolution adds products up in i16 and saturates. */
+#include <math.h>
 #include <string.h>
 
 #include "dispatch/memory_impl.h"
@@ -22,7 +23,8 @@ enum {
     COLUMNS = 512,             /* output columns at a time */
     NARROW = 16,               /* columns of which two lines make a block */
     WEIGHT_BYTES = 256 * 1024, /* fewer pass by each line again */
-    PRODUCTS = 32              /* one element's worth of work */
+    PRODUCTS = 32,             /* one element's worth of work */
+    MOST_PAIRS = 1 << 26       /* staged for one line; more are left to ref */
 };
 
 typedef struct job {
@@ -51,7 +53,7 @@ typedef struct task {
 } task;
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t parts_of(int64_t n, int64_t size) { return (n + size - 1) / size; }
+static int64_t parts_of(int64_t n, int64_t size) { return n / size + (n % size > 0); }
 
 /* ---- layout ---- */
 
@@ -73,7 +75,8 @@ static void lay_out(job *j, int64_t parts) {
     j->columns = least(x->out, COLUMNS);
     j->pitch = parts_of(j->columns + reach / x->stride, 16) * 16;
     j->lines = y->out;
-    while (j->lines > 1 && rows_for(j, j->lines) * row_pairs(j) > STAGE_PAIRS) j->lines = (j->lines + 1) / 2;
+    while (j->lines > 1 && (double)rows_for(j, j->lines) * (double)row_pairs(j) > STAGE_PAIRS)
+        j->lines = (j->lines + 1) / 2;
     if (parts > 1) j->lines = least(j->lines, parts_of(y->out * j->c.batch * j->c.groups, parts));
 }
 
@@ -219,7 +222,7 @@ static void convolve_lines(const job *j, const task *t, const int32_t *staged, i
                                                             (t->line + first) * j->c.x.out + t->column) *
                                                                j->element,
                                      .result_row = out * j->element,
-                                     .pixels_line = j->c.y.stride * row_pairs(j),
+                                     .pixels_line = lines > 1 ? j->c.y.stride * row_pairs(j) : 0,
                                      .result_line = j->c.x.out * j->element};
     j->loops->lines(&work);
 }
@@ -293,6 +296,14 @@ static int64_t stride_of(const sh_tensor *t, int from_end) {
     return t->ndim >= from_end ? t->strides[t->ndim - from_end] : 0;
 }
 
+/* Dilated so far that no line could be staged? Counted in double, as sizes may overflow. */
+static bool is_vast(const job *j) {
+    const double reach_x = (double)(j->c.x.kernel - 1) * (double)j->c.x.dilation,
+                 reach_y = (double)(j->c.y.kernel - 1) * (double)j->c.y.dilation,
+                 phases = fmin((double)j->c.x.stride, reach_x + 1);
+    return (phases * (COLUMNS + 16) + reach_x) * (reach_y + 1) * (double)j->depth > MOST_PAIRS;
+}
+
 static job job_of(const sh_tensor *r, const sh_tensor *input, int64_t zero_point, const sh_tensor *weight,
                   const sh_conv *c, const sh_requantize *to) {
     const int axes = weight->ndim - 2;
@@ -329,7 +340,10 @@ sh_status sh_cpu_quantized_conv2d(sh_tensor *r, sh_tensor *input, double input_s
     sh_status status = sh_aside_contiguous(weight, SH_I8, &w);
     if (status >= 0 && r->numel) {
         job j = job_of(r, input, input_zero_point, w, &c, &to);
-        status = convolve(&j);
+        status = is_vast(&j) ? sh_ref_quantized_conv2d(r, input, input_scale, input_zero_point, weight,
+                                                       weight_scales, bias, stride, padding, dilation, groups,
+                                                       output_scale, output_zero_point, output_dtype, relu)
+                             : convolve(&j);
     }
     sh_aside_drop(w);
     sh_requantize_free(&to);

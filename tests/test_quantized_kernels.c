@@ -1,0 +1,223 @@
+/* The cpu kernels of quantised ops against those of ref, to the bit, in every level: random sizes and layouts, large
+ * ones that are shared out, and ones that cannot be staged. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "shunt.h"
+#include "tests/against_ref.h"
+#include "tests/golden.h"
+
+/* All values of the dtype over a random layout. */
+static sh_tensor *bytes(sh_dtype dtype, sh_ints sizes) {
+    char fill[64];
+    sh_tensor *t = ar_tensor(dtype, sizes);
+    int64_t reach = 1;
+    for (size_t i = 0; i < sizes.n; i++) reach += sizes.at[i] * sh_tensor_stride(t, (int)i);
+    sh_tensor *all = sh_tensor_new(dtype, SH_SIZES(reach));
+    snprintf(fill, sizeof fill, "u(%d,%d,%d)", (int)ar_pick(1 << 20), dtype == SH_U8 ? 0 : -128,
+             dtype == SH_U8 ? 255 : 127);
+    golden_fill(all, fill);
+    return sh_tensor_as_strided(all, sizes, sh_ints_of(sh_tensor_strides(t), sizes.n), 0);
+}
+
+static sh_dtype pick_integer(void) { return ar_pick(2) ? SH_U8 : SH_I8; }
+static int64_t pick_point(sh_dtype dtype) { return ar_pick(256) - (dtype == SH_U8 ? 0 : 128); }
+
+static sh_tensor *pick_scales(int64_t n) {
+    sh_tensor *scales = sh_mul(sh_abs(ar_tensor(SH_F32, SH_SIZES(ar_pick(3) ? n : 1))), 0.01);
+    return sh_add(scales, 0.001);
+}
+
+/* The keywords of an output, from `at` on. Returns how many there are. */
+static size_t pick_output(sh_argument *at) {
+    static const sh_dtype dtypes[] = {SH_F32, SH_U8, SH_I8};
+    const sh_dtype dtype = dtypes[ar_pick(3)];
+    at[0] = (sh_argument){"output_scale", sh_value_float(0.01 * (double)(1 + ar_pick(400)))};
+    at[1] = (sh_argument){"output_zero_point", sh_value_int(pick_point(dtype))};
+    at[2] = (sh_argument){"output_dtype", sh_value_dtype(dtype)};
+    at[3] = (sh_argument){"relu", sh_value_flag(ar_pick(2))};
+    return 4;
+}
+
+static void check_on_grid(ar_call call) {
+    call.n += pick_output(call.arguments + call.n);
+    ar_check(call);
+}
+
+static sh_value pair(int64_t *at, int64_t a, int64_t b, size_t n) {
+    at[0] = a;
+    at[1] = b;
+    return sh_value_ints((sh_ints){at + 2 - n, n});
+}
+
+static void random_convolution(void) {
+    const size_t axes = (size_t)ar_pick(4) ? 2 : 1;
+    const int64_t groups = ar_pick(3) ? 1 : 1 + ar_pick(4),
+                  depth = ar_pick(8) ? 1 + ar_pick(7) : 1 + ar_pick(70);
+    const int64_t width = ar_pick(4) ? 1 + ar_pick(6) : 1 + ar_pick(20),
+                  wide = ar_pick(5) ? 1 + ar_pick(20) : 1 + ar_pick(80);
+    const int64_t input[] = {1 + ar_pick(2), groups * depth, 1 + ar_pick(9), wide};
+    const int64_t weight[] = {groups * width, depth, 1 + ar_pick(4), 1 + ar_pick(5)};
+    const int64_t sizes1[] = {input[0], input[1], wide}, sizes2[] = {weight[0], depth, weight[3]};
+    const sh_dtype dtype = pick_integer();
+    int64_t stride[2], padding[2], dilation[2];
+    sh_tensor *x = bytes(dtype, axes == 2 ? (sh_ints){input, 4} : (sh_ints){sizes1, 3});
+    sh_tensor *w = bytes(SH_I8, axes == 2 ? (sh_ints){weight, 4} : (sh_ints){sizes2, 3});
+    check_on_grid(
+        (ar_call){axes == 2 ? "quantized_conv2d" : "quantized_conv1d",
+                  {{NULL, sh_value_tensor(x)},
+                   {NULL, sh_value_float(0.01)},
+                   {NULL, sh_value_int(pick_point(dtype))},
+                   {NULL, sh_value_tensor(w)},
+                   {NULL, sh_value_tensor(pick_scales(weight[0]))},
+                   {NULL, sh_value_tensor(ar_pick(2) ? ar_tensor(SH_F32, SH_SIZES(weight[0])) : NULL)},
+                   {NULL, pair(stride, 1 + ar_pick(3), 1 + ar_pick(3), axes)},
+                   {NULL, pair(padding, ar_pick(4), ar_pick(4), axes)},
+                   {NULL, pair(dilation, 1 + ar_pick(2), 1 + ar_pick(3), axes)},
+                   {NULL, sh_value_int(groups)}},
+                  10,
+                  0});
+}
+
+static void check_convolutions(void) {
+    ar_begin();
+    for (int i = 0; i < 600; i++) SH_SCOPE random_convolution();
+}
+Test(quantized_kernels, convolution_on_cpu_equals_ref) { ar_at_every_level(check_convolutions); }
+
+static void random_linear(void) {
+    const int64_t depth = ar_pick(9) ? ar_pick(90) : 0, outputs = 1 + ar_pick(70);
+    const sh_dtype dtype = pick_integer();
+    sh_tensor *x = bytes(dtype, SH_SIZES(1 + ar_pick(2), ar_pick(12), depth)),
+              *w = bytes(SH_I8, SH_SIZES(outputs, depth));
+    check_on_grid(
+        (ar_call){"quantized_linear",
+                  {{NULL, sh_value_tensor(x)},
+                   {NULL, sh_value_float(0.02)},
+                   {NULL, sh_value_int(pick_point(dtype))},
+                   {NULL, sh_value_tensor(w)},
+                   {NULL, sh_value_tensor(pick_scales(outputs))},
+                   {NULL, sh_value_tensor(ar_pick(2) ? ar_tensor(SH_F32, SH_SIZES(outputs)) : NULL)}},
+                  6,
+                  0});
+}
+
+static void random_sum(void) {
+    const int64_t a[] = {1 + ar_pick(4), 1 + ar_pick(5), 1 + ar_pick(30)};
+    const int64_t b[] = {ar_pick(2) ? a[0] : 1, ar_pick(2) ? a[1] : 1, a[2]};
+    const sh_dtype first = pick_integer(), second = pick_integer();
+    check_on_grid((ar_call){"quantized_add",
+                            {{NULL, sh_value_tensor(bytes(first, (sh_ints){a, 3}))},
+                             {NULL, sh_value_float(0.01 * (double)(1 + ar_pick(90)))},
+                             {NULL, sh_value_int(pick_point(first))},
+                             {NULL, sh_value_tensor(bytes(second, (sh_ints){b, 3}))},
+                             {NULL, sh_value_float(0.01 * (double)(1 + ar_pick(90)))},
+                             {NULL, sh_value_int(pick_point(second))}},
+                            6,
+                            0});
+}
+
+static void check_products(void) {
+    ar_begin();
+    for (int i = 0; i < 300; i++) SH_SCOPE {
+            random_linear();
+            random_sum();
+        }
+}
+Test(quantized_kernels, products_and_sums_on_cpu_equal_ref) { ar_at_every_level(check_products); }
+
+/* Onto a grid and back, of one and of many. */
+static void random_quantizing(void) {
+    const int64_t sizes[] = {1 + ar_pick(3), 1 + ar_pick(4), 1 + ar_pick(40)}, axis = ar_pick(3),
+                  n = sizes[axis];
+    const sh_dtype dtype = pick_integer();
+    const sh_value x = sh_value_tensor(ar_tensor(SH_F32, (sh_ints){sizes, 3})),
+                   q = sh_value_tensor(bytes(dtype, (sh_ints){sizes, 3})),
+                   point = sh_value_int(pick_point(dtype)),
+                   scale = sh_value_float(0.002 * (double)(1 + ar_pick(30)));
+    const sh_value scales =
+                       sh_value_tensor(sh_add(sh_mul(sh_abs(ar_tensor(SH_F32, SH_SIZES(n))), 0.01), 0.001)),
+                   points = sh_value_tensor(sh_to(bytes(dtype, SH_SIZES(n)), ar_pick(2) ? SH_I32 : SH_I64)),
+                   along = sh_value_int(axis), low = sh_value_int(-200), high = sh_value_int(300);
+    ar_check((ar_call){"quantize_per_tensor",
+                       {{NULL, x}, {NULL, scale}, {NULL, point}, {NULL, sh_value_dtype(dtype)}},
+                       4,
+                       0});
+    ar_check(
+        (ar_call){"quantize_per_channel",
+                  {{NULL, x}, {NULL, scales}, {NULL, points}, {NULL, along}, {NULL, sh_value_dtype(dtype)}},
+                  5,
+                  0});
+    ar_check((ar_call){"dequantize_per_tensor", {{NULL, q}, {NULL, scale}, {NULL, point}}, 3, 0});
+    ar_check((ar_call){
+        "dequantize_per_channel", {{NULL, q}, {NULL, scales}, {NULL, points}, {NULL, along}}, 4, 0});
+    ar_check((ar_call){"fake_quantize_per_tensor_affine",
+                       {{NULL, x}, {NULL, scale}, {NULL, point}, {NULL, low}, {NULL, high}},
+                       5,
+                       0});
+    ar_check((ar_call){"fake_quantize_per_channel_affine",
+                       {{NULL, x}, {NULL, scales}, {NULL, points}, {NULL, along}, {NULL, low}, {NULL, high}},
+                       6,
+                       0});
+}
+
+static void check_quantizing(void) {
+    ar_begin();
+    for (int i = 0; i < 200; i++) SH_SCOPE random_quantizing();
+}
+Test(quantized_kernels, onto_grids_and_back_on_cpu_equals_ref) { ar_at_every_level(check_quantizing); }
+
+/* ---- sizes ---- */
+
+static void check_convolution(sh_ints input, sh_ints weight, int64_t step, int64_t groups, int64_t padding,
+                              int64_t dilation) {
+    int64_t at[3][2];
+    check_on_grid((ar_call){"quantized_conv2d",
+                            {{NULL, sh_value_tensor(bytes(SH_U8, input))},
+                             {NULL, sh_value_float(0.01)},
+                             {NULL, sh_value_int(77)},
+                             {NULL, sh_value_tensor(bytes(SH_I8, weight))},
+                             {NULL, sh_value_tensor(pick_scales(weight.at[0]))},
+                             {NULL, sh_value_tensor(NULL)},
+                             {NULL, pair(at[0], step, step, 2)},
+                             {NULL, pair(at[1], padding, padding, 2)},
+                             {NULL, pair(at[2], dilation, dilation, 2)},
+                             {NULL, sh_value_int(groups)}},
+                            10,
+                            0});
+}
+
+/* So much work that it is shared out, in several pieces along each axis. */
+Test(quantized_kernels, large_convolutions_and_products_on_cpu_equal_ref) {
+    SH_SCOPE {
+        ar_begin();
+        check_convolution(SH_SIZES(2, 24, 31, 43), SH_SIZES(30, 24, 3, 3), 1, 1, 1, 1);
+        check_convolution(SH_SIZES(1, 40, 50, 50), SH_SIZES(40, 40, 1, 1), 1, 1, 0, 1);
+        check_convolution(SH_SIZES(1, 96, 50, 50), SH_SIZES(96, 1, 3, 3), 1, 96, 1, 1);
+        check_convolution(SH_SIZES(1, 70, 9, 600), SH_SIZES(9, 70, 3, 3), 1, 1, 1, 1);
+        check_convolution(SH_SIZES(1, 5, 9, 1300), SH_SIZES(9, 5, 3, 3), 2, 1, 1, 1);
+        check_convolution(SH_SIZES(1, 260, 7, 7), SH_SIZES(130, 260, 3, 3), 1, 1, 1, 1);
+        sh_tensor *x = bytes(SH_I8, SH_SIZES(50, 300)), *w = bytes(SH_I8, SH_SIZES(250, 300));
+        check_on_grid((ar_call){"quantized_linear",
+                                {{NULL, sh_value_tensor(x)},
+                                 {NULL, sh_value_float(0.02)},
+                                 {NULL, sh_value_int(-7)},
+                                 {NULL, sh_value_tensor(w)},
+                                 {NULL, sh_value_tensor(pick_scales(250))}},
+                                5,
+                                0});
+    }
+}
+
+Test(quantized_kernels, windows_too_wide_to_be_staged_equal_ref) {
+    const int64_t billion = 1000000000;
+    SH_SCOPE {
+        ar_begin();
+        check_convolution(SH_SIZES(1, 2, 4, 4), SH_SIZES(2, 2, 2, 2), 1, 1, billion / 2, billion);
+        check_convolution(SH_SIZES(1, 2, 4, 4), SH_SIZES(2, 2, 2, 2), billion, 1, billion / 2, billion);
+        check_convolution(SH_SIZES(1, 2, 4, 4), SH_SIZES(2, 2, 2, 2), INT64_MAX, 1, 1, 1);
+        check_convolution(SH_SIZES(1, 2, 4, 4), SH_SIZES(2, 2, 2, 2), 1 << 20, 1, 0, 3);
+        check_convolution(SH_SIZES(1, 2, 4, 4), SH_SIZES(2, 2, 2, 2), (int64_t)1 << 61, 1, (int64_t)1 << 61,
+                          1);
+    }
+}
