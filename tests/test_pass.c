@@ -159,6 +159,23 @@ Test(identities, what_the_graph_returns_stays_a_value_of_its_own) {
     sh_graph_free(g);
 }
 
+Test(identities, a_view_of_what_is_returned_counts_and_so_does_one_that_needs_the_layout) {
+    for (int returned = 0; returned < 2; returned++) {
+        sh_graph *g = sh_graph_new();
+        sh_node *x = sh_graph_placeholder(g, "x"), *t = sh_graph_call_function(g, "transpose", x, 0, 1);
+        sh_node *copy = sh_graph_call_function(g, "add", returned ? x : t, 0);
+        sh_node *flat = sh_graph_call_function(g, "view", copy, sh_arg_list(SH_ARGS(-1)));
+        output(g, returned ? flat : call(g, "sin", flat));
+        SH_SCOPE {
+            sh_tensor *a = sh_rand(SH_SIZES(2, 3));
+            cr_expect(sh_graph_propagate_shapes(g, SH_ARGUMENTS(a)) == SH_OK);
+            cr_expect(eq(sz, changed(g, sh_pass_remove_identities), 0));
+            cr_expect(sh_graph_run(g, SH_LIST(a)) != NULL, "%s", message());
+        }
+        sh_graph_free(g);
+    }
+}
+
 Test(identities, dropout_goes_only_when_it_is_not_in_training) {
     for (int training = 0; training < 2; training++) {
         sh_graph *g = sh_graph_new();

@@ -23,7 +23,7 @@ typedef struct folder {
     const sh_fold_options *options;
     sh_memory_map memory;
     sh_seen written; /* storages */
-    bool *returned;  /* by origin */
+    uint32_t end;    /* of the ids of the nodes that were there */
     bool *constant;  /* by id: it has a value */
     bool *needed;    /* by id: it, or its value, stays */
     bool *lost;      /* by id: a user went */
@@ -35,7 +35,7 @@ typedef struct folder {
 
 /* Its memory is nobody's but the graph's. */
 static bool is_untouched(const folder *f, const sh_node *node) {
-    return !sh__is_written(&f->memory, node) && !f->returned[f->memory.origin[node->id]];
+    return !sh__is_written(&f->memory, node) && !sh__is_returned(&f->memory, node);
 }
 
 static bool is_constant_tensor(const folder *f, const sh_node *node) {
@@ -138,7 +138,8 @@ static void find_needed(folder *f, const sh_interpreter *in) {
 }
 
 static void discard(folder *f, sh_node *node, size_t *changes) {
-    for (uint32_t i = 0; i < node->ninputs; i++) f->lost[node->uses[i].input->id] = true;
+    for (uint32_t i = 0; i < node->ninputs; i++)
+        if (node->uses[i].input->id < f->end) f->lost[node->uses[i].input->id] = true;
     sh__node_discard(node);
     ++*changes;
 }
@@ -159,15 +160,14 @@ static sh_status replace(folder *f, const sh_interpreter *in, sh_node *node, siz
 }
 
 static sh_status edit(folder *f, const sh_interpreter *in, size_t *changes) {
-    const uint32_t end = f->graph->next_id; /* of the nodes that were there */
     find_needed(f, in);
     SH_EACH_NODE(node, f->graph) {
-        const bool call = node->id < end && node->opcode != SH_GET_ATTR;
+        const bool call = node->id < f->end && node->opcode != SH_GET_ATTR;
         if (call && f->needed[node->id] && becomes_tensor(f, in, node)) SH_TRY(replace(f, in, node, changes));
     }
     for (sh_node *node = sh_graph_last(f->graph), *before; node; node = before) {
         before = sh_node_prev(node);
-        if (node->id < end && f->constant[node->id] && f->lost[node->id] && !node->nusers)
+        if (node->id < f->end && f->constant[node->id] && f->lost[node->id] && !node->nusers)
             discard(f, node, changes);
     }
     return SH_OK;
@@ -176,19 +176,15 @@ static sh_status edit(folder *f, const sh_interpreter *in, size_t *changes) {
 /* ---- the pass ---- */
 
 static sh_status begin(folder *f) {
-    const size_t n = f->graph->next_id + 1;
+    const size_t n = (f->end = f->graph->next_id) + 1;
     const sh_module *root = sh__graph_root(f->graph)->object;
-    const sh_node *output = sh_graph_output_node(f->graph);
     f->in_training = root && sh_module_is_training(root);
     SH_TRY(sh__memory_map(&f->memory, f->graph));
     SH_TRY(sh__written_constants(f->graph, &f->memory, &f->written));
-    f->constant = sh__calloc(n, 4 * sizeof *f->constant);
+    f->constant = sh__calloc(n, 3 * sizeof *f->constant);
     if (!f->constant) return SH_ERROR_MEMORY;
     f->needed = f->constant + n;
     f->lost = f->needed + n;
-    f->returned = f->lost + n;
-    for (uint32_t i = 0; output && i < output->ninputs; i++)
-        f->returned[f->memory.origin[output->uses[i].input->id]] = true;
     return SH_OK;
 }
 

@@ -6,7 +6,9 @@
 
 #include "dispatch/chain.h"
 #include "graph/bind.h"
+#include "graph/effects.h"
 #include "graph/module/graph_module.h"
+#include "graph/module/module_impl.h"
 
 #include "graph/pass/memory.h"
 #include "graph/pass/pass.h"
@@ -66,7 +68,7 @@ static sh_node *through_module(const sh_node *node) {
     const sh_module *module = sh_node_module(node);
     const bool passes = sh_module_is(module, "Identity") ||
                         (sh_module_is(module, "Dropout") && !sh_module_is_training(module));
-    return passes && node->args.n == 1 ? sh__arg_node(&node->args.at[0]) : NULL;
+    return passes && !module->nhooks && node->args.n == 1 ? sh__arg_node(&node->args.at[0]) : NULL;
 }
 
 /* The input that the node gives back, or NULL. */
@@ -75,16 +77,24 @@ static sh_node *passed_through(const sh_node *node) {
     return node->opcode == SH_CALL_MODULE ? through_module(node) : NULL;
 }
 
-static bool is_returned(const sh_node *node) {
+static bool is_used_by_view(const sh_node *node) {
+    sh_binding b;
     for (const sh_use *use = node->first_user; use; use = use->next)
-        if (use->user->opcode == SH_OUTPUT) return true;
+        if (use->user->opcode == SH_CALL_FUNCTION && sh__binds(use->user, &b) && b.op->tags & SH_OP_VIEW)
+            return true;
     return false;
+}
+
+/* What arithmetic gives is row-major, its input may have any layout, which not every view can take. */
+static bool needs_layout(const sh_memory_map *memory, const sh_node *node, const sh_node *input) {
+    const bool made_here = memory->origin[input->id] == input->id && input->opcode == SH_CALL_FUNCTION;
+    return sh__node_effects(node).alias != input && !made_here && is_used_by_view(node);
 }
 
 static sh_status remove_one(const sh_memory_map *memory, sh_node *node, size_t *changes) {
     sh_node *input = passed_through(node);
-    if (!input || is_returned(node) || sh__is_written(memory, node) || sh__is_written(memory, input))
-        return SH_OK;
+    if (!input || sh__is_returned(memory, node) || needs_layout(memory, node, input)) return SH_OK;
+    if (sh__is_written(memory, node) || sh__is_written(memory, input)) return SH_OK;
     SH_TRY(sh_node_replace_all_uses_with(node, input));
     sh__node_discard(node);
     ++*changes;

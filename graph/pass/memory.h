@@ -8,6 +8,7 @@
 typedef struct sh_memory_map {
     uint32_t *origin;
     uint32_t *writes;  /* by origin: how many nodes write to it */
+    bool *returned;    /* by origin: the graph gives it, or a view of it, to its caller */
     uint32_t *written; /* by origin: how many have, up to the node at hand (sh__memory_pass) */
 } sh_memory_map;
 
@@ -18,6 +19,10 @@ void sh__memory_pass(sh_memory_map *map, const sh_node *node);
 /* Is its memory ever written to? */
 static inline bool sh__is_written(const sh_memory_map *map, const sh_node *node) {
     return map->writes[map->origin[node->id]] != 0;
+}
+/* Is its memory the caller's when the graph has run? */
+static inline bool sh__is_returned(const sh_memory_map *map, const sh_node *node) {
+    return map->returned[map->origin[node->id]];
 }
 /* Up to the node at hand, how often its memory has been. */
 static inline uint32_t sh__times_written(const sh_memory_map *map, const sh_node *node) {

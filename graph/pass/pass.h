@@ -21,8 +21,8 @@ typedef bool (*sh_node_filter)(const sh_node *node, void *user);
 /* Equal pure nodes become the first of them. Never two that draw random numbers, nor calls of modules. */
 SH_API sh_status sh_pass_cse(sh_graph *graph, size_t *changes);
 /* What gives back its input: dropout and identity modules and ops that are not in training, x + 0, x - 0, x * 1, x / 1, x ** 1
- * (where dtype and shape of both are known and equal; x + 0 makes a 0 of -0). Not where the graph returns the result,
- * which then would be the input itself. */
+ * (where dtype and shape of both are known and equal; x + 0 makes a 0 of -0). Not where the graph returns the result
+ * or a view of it, which then would be the input itself, nor modules with hooks. What reads an input of another layout may round otherwise. */
 SH_API sh_status sh_pass_remove_identities(sh_graph *graph, size_t *changes);
 /* sh_graph_eliminate_dead_code. */
 SH_API sh_status sh_pass_dead_code(sh_graph *graph, size_t *changes);
@@ -67,6 +67,23 @@ SH_API sh_status sh_pass_decompose(sh_graph *graph, size_t *changes);
  * input is all of what an op of the graph made. Never into inputs, constants or what is returned. An interpreter that
  * keeps values then shows what was written over them. */
 SH_API sh_status sh_pass_reinplace(sh_graph *graph, size_t *changes);
+
+/* From f32 to f16 or bf16: modules are inlined, constants converted once (in training cast as the graph runs), inputs and whatever else
+ * where they are needed. Ops that `keeps` wants stay in f32, as do factories, what names a dtype, draws or writes, memory that is
+ * written to, and calls of modules and of functions. Other dtypes are left alone, and so are values of unknown dtype
+ * (sh_graph_propagate_shapes). Outputs are cast back, so that only the numbers differ, by the rounding of the narrow type. */
+typedef struct sh_dtype_options {
+    sh_dtype dtype;       /* SH_F16 or SH_BF16 */
+    sh_node_filter keeps; /* NULL: sh_keeps_f32 */
+    void *user;
+    bool keep_outputs; /* as they are made, narrow */
+} sh_dtype_options;
+/* What torch.autocast computes in f32 (softmax, norms, exp, log, pow, ...), and reductions. */
+SH_API bool sh_keeps_f32(const sh_node *node, void *user);
+/* `changes` may be NULL. */
+SH_API sh_status sh_convert_dtype(sh_graph *graph, const sh_dtype_options *options, size_t *changes);
+SH_API sh_status sh_pass_to_bf16(sh_graph *graph, size_t *changes);
+SH_API sh_status sh_pass_to_f16(sh_graph *graph, size_t *changes);
 
 typedef struct sh_pass_options {
     bool until_stable; /* all of them again and again, until a round changes nothing */
