@@ -92,11 +92,64 @@ static void measure(int64_t nodes, int rounds, double *ns) {
     free(samples);
 }
 
+/* ---- passes ---- */
+
+static const struct {
+    const char *name;
+    sh_pass pass;
+} passes[] = {{"cse", sh_pass_cse},
+              {"remove identities", sh_pass_remove_identities},
+              {"fold constants", sh_pass_fold_constants},
+              {"fuse conv bn", sh_pass_fuse_conv_bn},
+              {"decompose", sh_pass_decompose},
+              {"reinplace", sh_pass_reinplace},
+              {"to bf16", sh_pass_to_bf16}};
+enum { PASSES = sizeof passes / sizeof *passes };
+
+/* A chain with something for each pass: products of a weight, work on constants, sums with 0. All are f32[4, 4]. */
+static sh_graph *build_work(int64_t nodes) {
+    const sh_spec spec = {.dtype = SH_F32, .ndim = 2, .sizes = {4, 4}};
+    sh_graph *g = sh_graph_new();
+    sh_node *node = sh_graph_placeholder(g, "x");
+    SH_SCOPE sh_graph_set_attr(g, "w", sh_rand(SH_SIZES(4, 4)));
+    sh_node *w = sh_graph_get_attr(g, "w");
+    for (int64_t i = 0; i < nodes; i++) switch (i % 5) {
+        case 0: node = sh_graph_call_function(g, "linear", node, w); break;
+        case 1: sh_graph_call_function(g, "exp", w); break;
+        case 2: node = sh_graph_call_function(g, "add", node, sh_graph_last(g)); break;
+        case 3: node = sh_graph_call_function(g, "add", node, 0); break;
+        default: node = sh_graph_call_function(g, "relu", node);
+        }
+    sh_graph_output(g, SH_ARG(node));
+    SH_EACH_NODE(n, g) if (sh_node_opcode(n) != SH_OUTPUT) sh_node_set_spec(n, &spec);
+    return g;
+}
+
+static void measure_passes(int64_t nodes, int rounds, double *ns) {
+    double samples[101];
+    for (int p = 0; p < PASSES; p++) {
+        for (int r = 0; r < rounds; r++) {
+            size_t changes = 0;
+            sh_graph *g = build_work(nodes);
+            const double start = processor_us();
+            passes[p].pass(g, &changes);
+            samples[r] = (processor_us() - start) * 1e3 / (double)nodes;
+            sh_graph_free(g);
+        }
+        qsort(samples, (size_t)rounds, sizeof *samples, compare_doubles);
+        ns[p] = samples[rounds / 2];
+    }
+}
+
+static void print_row(const char *name, double small, double large) {
+    printf("%-26s %12.1f %12.1f %8.2f\n", name, small, large, large / small);
+}
+
 int main(void) {
     timed runs[] = {{"sh_add", direct, 0},
                     {"an interpreter's node", interpreted, 0},
                     {"sh_graph_run's node", run_once, 0}};
-    double small[STEPS], large[STEPS];
+    double small[STEPS], large[STEPS], small_passes[PASSES], large_passes[PASSES];
     make_chain();
     time_all(runs, 3, 31, 10000);
     printf("%-26s %8.1f ns\n", runs[0].name, runs[0].ns);
@@ -105,8 +158,10 @@ int main(void) {
     measure(1000, 101, small);
     measure(100000, 5, large);
     printf("\n%-26s %12s %12s %8s\n", "ns a node", "1,000 nodes", "100,000", "ratio");
-    for (int s = 0; s < STEPS; s++)
-        printf("%-26s %12.1f %12.1f %8.2f\n", steps[s], small[s], large[s], large[s] / small[s]);
+    for (int s = 0; s < STEPS; s++) print_row(steps[s], small[s], large[s]);
+    measure_passes(1000, 31, small_passes);
+    measure_passes(100000, 3, large_passes);
+    for (int p = 0; p < PASSES; p++) print_row(passes[p].name, small_passes[p], large_passes[p]);
     sh_interpreter_free(interpreter);
     sh_graph_free(chain_graph);
     return 0;
