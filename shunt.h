@@ -42,6 +42,7 @@
 #include "graph/onnx/onnx.h"
 #include "graph/pass/pass.h"
 #include "graph/pass/split.h"
+#include "graph/picture/dot.h"
 #include "graph/record.h"
 #include "graph/rewrite/rewrite.h"
 #include "graph/shapes.h"

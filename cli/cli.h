@@ -60,6 +60,8 @@ int cli_failed(const char *command, cli_stage stage);
 /* A non-negative integer, or EXIT_USAGE with a message. */
 int cli_number(const char *command, const char *option, const char *text, int64_t *number);
 
+/* A tensor drawn at random for an input: numbers from [0, 1), integers 0 and 1; open sizes are taken as 1. Scope-owned. */
+sh_tensor *cli_random_input(const sh_spec *spec);
 /* Loads a model, ONNX or a saved graph (file or folder), or gives NULL and an exit code. */
 struct sh_graph *cli_load_model(const char *command, const char *path, int *code);
 

@@ -17,10 +17,20 @@ const cli_command cli_commands[] = {
      "example: shunt run face.onnx --swap relu=sin --mode nancheck:inf=1\n"
      "Exit code 1 says that a mode found something.\n",
      cli_run},
-    {"graph", "prints a model as a graph",
-     "usage: shunt graph MODEL [--tabular | --dot | --svg] [-o FILE]\n\n"
-     "As torch.fx prints it; --tabular as a table, --dot for Graphviz, --svg drawn by Graphviz.\n\n"
-     "example: shunt graph face.onnx --svg -o face.svg\n",
+    {"graph", "prints or draws a model as a graph",
+     "usage: shunt graph MODEL [--format FORM] [--full] [--around NODE [--depth N]] [--color WHAT] [-o FILE]\n\n"
+     "  --format text        as torch.fx prints it, the default\n"
+     "  --format table       opcode, name, target, args, kwargs; --tabular for short\n"
+     "  --format readable    a line each with dtype and shape\n"
+     "  --format code        a C function that does the same\n"
+     "  --format dot, svg    a picture, for Graphviz or drawn by it; --dot, --svg for short\n\n"
+     "Pictures of more than 80 nodes are folded: a box for each scope, or for what repeats itself.\n\n"
+     "  --full               every node\n"
+     "  --around NODE        only what is near this node; stubs show where it goes on\n"
+     "  --depth N            how many arrows away that is; default 2\n"
+     "  --color WHAT         opcode (default), dtype of the results, or time: the mean of 5 runs on random inputs\n"
+     "  -o FILE              where it goes; default standard output\n\n"
+     "example: shunt graph face.onnx --format svg --color time -o face.svg\n",
      cli_graph},
     {"ops", "lists ops with schema, tags and kernels",
      "usage: shunt ops [FILTER] [--json]\n\n"

@@ -150,17 +150,6 @@ static const char *file_for(const run *r, const char *name, size_t nplaceholders
     return NULL;
 }
 
-/* Open sizes are taken as 1. */
-static sh_tensor *random_input(const sh_spec *spec) {
-    int64_t sizes[SH_MAX_DIMS] = {0};
-    const int ndim = spec ? spec->ndim : 0;
-    for (int i = 0; i < ndim; i++) sizes[i] = spec->sizes[i] < 0 ? 1 : spec->sizes[i];
-    const sh_dtype dtype = spec ? spec->dtype : SH_F32;
-    const sh_ints size = {sizes, (size_t)ndim};
-    if (sh_dtype_kind_of(dtype) == SH_KIND_FLOAT) return sh_rand(size, .dtype = dtype);
-    return sh_randint(2, size, .dtype = dtype);
-}
-
 static int check_input(const sh_tensor *t, const sh_spec *spec, const char *name) {
     if (!spec) return EXIT_CLEAN;
     bool fits = sh_tensor_dtype(t) == spec->dtype && sh_tensor_ndim(t) == spec->ndim;
@@ -198,7 +187,7 @@ static int make_inputs(const run *r, sh_tensor **inputs, size_t *n) {
         if (sh_node_opcode(node) != SH_PLACEHOLDER) continue;
         if (*n == MOST) return cli_usage("run", "the model has more than %d inputs", MOST);
         const char *name = sh_node_target(node), *file = file_for(r, name, nplaceholders, used);
-        sh_tensor *t = file ? load_input(file) : random_input(sh_node_spec(node));
+        sh_tensor *t = file ? load_input(file) : cli_random_input(sh_node_spec(node));
         if (!t) return cli_failed("run", CLI_READS);
         const int code = check_input(t, sh_node_spec(node), name);
         if (code != EXIT_CLEAN) return code;

@@ -135,8 +135,6 @@ SH_API char *sh_graph_readable(const sh_graph *graph);
  * Submodules, parameters and tensors that the graph keeps come from `self`: hand it a graph module of the graph. An error
  * where lint finds one, where the name can't be a function's, or C can't say what a node does. */
 SH_API char *sh_graph_code(const sh_graph *graph, const char *name);
-SH_API char *sh_graph_dot(const sh_graph *graph); /* for Graphviz */
-SH_API char *sh_graph_svg(const sh_graph *graph); /* drawn by Graphviz's `dot`; an error if it is not there */
 
 /* ---- running it ---- */
 /* The values of the placeholders in, what the output node returns out (one tensor or the tensors of its list,

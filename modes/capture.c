@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dispatch/memory_impl.h"
+#include "graph/picture/dot.h"
 #include "graph/record.h"
 #include "modes/options.h"
 
@@ -25,8 +26,8 @@ typedef struct report {
 } report;
 
 static char *print(const sh_graph *graph, char format) {
-    if (format == 'd') return sh_graph_dot(graph);
-    if (format == 's') return sh_graph_svg(graph);
+    if (format == 'd') return sh_graph_dot(graph, NULL);
+    if (format == 's') return sh_graph_svg(graph, NULL);
     return format == 't' ? sh_graph_text(graph) : sh_graph_tabular(graph);
 }
 

@@ -133,6 +133,26 @@ check 'a saved graph' 0 'call_function[target=relu](args = (%x,), kwargs = {})' 
 check 'run' 0 '[2, 3]' "$shunt" run "$work/saved"
 echo oops >>"$work/saved/graph.txt"
 check 'a saved graph with a fault' 3 'graph.txt:6:1: expected a line of' "$shunt" run "$work/saved"
+for form in text table readable code dot svg; do
+    check "as $form" 0 '' "$shunt" graph "$planted" --format $form
+    holds "which isn't empty" [ -s "$work/out" ]
+done
+check 'as code to read' 0 'f32[' "$shunt" graph "$planted" --format readable
+check 'as C' 0 '#include <shunt.h>' "$shunt" graph "$planted" --format code
+check 'two names of one form' 0 'digraph' "$shunt" graph "$planted" --format dot --dot
+check 'a misspelt form' 2 'did you mean readable' "$shunt" graph "$planted" --format readble
+check 'two forms by name' 2 '--format and --dot: choose one' "$shunt" graph "$planted" --format text --dot
+check 'a picture of every node' 0 'digraph' "$shunt" graph "$planted" --dot --full
+check 'the neighbourhood of a node' 0 'up to 1 from %relu1' "$shunt" graph "$planted" --dot --around relu1 --depth 1
+check 'which may be written as in the text' 0 'up to 2 from %relu1' "$shunt" graph "$planted" --dot --around %relu1
+check 'a misspelt node' 2 'did you mean relu1' "$shunt" graph "$planted" --dot --around rleu1
+check 'a depth of nothing' 2 '--depth needs --around NODE' "$shunt" graph "$planted" --dot --depth 1
+check 'a bad depth' 2 'expected a number from 0' "$shunt" graph "$planted" --dot --around relu --depth x
+check 'a text of a neighbourhood' 2 '--around is for pictures' "$shunt" graph "$planted" --around relu
+check 'colours of dtypes' 0 'dtype of the result' "$shunt" graph "$planted" --dot --color dtype
+check 'colours of time' 0 'share of a run' "$shunt" graph "$planted" --dot --color time
+check 'a misspelt colour' 2 'did you mean time' "$shunt" graph "$planted" --dot --color tine
+check 'a colour of a text' 2 '--color is for pictures' "$shunt" graph "$planted" --color time
 check 'into a file' 0 '' "$shunt" graph "$planted" -o "$work/g.txt"
 holds 'which holds it' grep -q 'graph():' "$work/g.txt"
 

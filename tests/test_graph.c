@@ -7,6 +7,7 @@
 
 #include "dispatch/memory.h"
 #include "graph/graph.h"
+#include "graph/picture/dot.h"
 
 static const char *message(void) { return sh_error() ? sh_error()->message : ""; }
 
@@ -240,7 +241,7 @@ Test(graph, names_with_metacharacters_give_a_dot_file_that_parses) {
     sh_node *x = sh_graph_placeholder(g, "ij,jk->ik{|}<a>\"b\\");
     sh_node *y = sh_graph_call_function(g, "weird{ } | < > \" \\ \n op", x);
     sh_node_set_spec(y, &(sh_spec){.dtype = SH_F32, .ndim = 2, .sizes = {4, 8}});
-    char *dot = sh_graph_dot(g), *svg = sh_graph_svg(g);
+    char *dot = sh_graph_dot(g, NULL), *svg = sh_graph_svg(g, NULL);
     cr_assert(dot && svg);
     cr_expect(accepted_by("dot -Tsvg >/dev/null", dot));
     cr_expect(strstr(svg, "<svg") && strstr(svg, "</svg>"));
@@ -253,7 +254,7 @@ Test(graph, names_with_metacharacters_give_a_dot_file_that_parses) {
 Test(graph, a_missing_dot_program_names_its_package) {
     sh_graph *g = linear_relu();
     setenv("PATH", "/nowhere", 1);
-    cr_expect(sh_graph_svg(g) == NULL);
+    cr_expect(sh_graph_svg(g, NULL) == NULL);
     cr_expect(error_says(SH_ERROR_FILE, "graphviz"));
     sh_graph_free(g);
 }
@@ -370,7 +371,7 @@ static bool build_and_run(void) {
            sh_node_set_kwarg(mul, "out", SH_ARG(p)) >= 0 &&
            sh_node_set_args(mul, SH_ARGS(add, p), SH_NO_KWARGS) >= 0 && sh_graph_output(g, SH_ARG(mul));
     char *text = done ? sh_graph_text(g) : NULL, *table = text ? sh_graph_tabular(g) : NULL,
-         *dot = table ? sh_graph_dot(g) : NULL;
+         *dot = table ? sh_graph_dot(g, NULL) : NULL;
     done = dot && sh_graph_run(g, SH_LIST(x)) &&
            text_is(sh_node_text(mul), "%mul : [num_users=1] = call_function[target=mul]"
                                       "(args = (%add, %x), kwargs = {})");

@@ -1,10 +1,8 @@
-/* dot.c - graphs as pictures: text for Graphviz, and its `dot` run on it.
+/* svg.c - runs Graphviz's `dot` on the text of a picture.
  *
- * Labels are records, so { } | < > and quotes in names are escaped: a hostile name is drawn, never obeyed.
- * `dot` is run without a shell; both pipes are served at once, so neither side can block the other. */
+ * Without a shell; both pipes are served at once, so neither side can block the other. */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -12,69 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "graph/graph_impl.h"
-#include "graph/print.h"
-
-/* ---- labels ---- */
-
-static void put_escaped(sh_text *out, const char *text) {
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (strchr("{}|<>\"\\ ", c))
-            sh__text_put(out, "\\%c", c);
-        else if (c < 32 || c == 127)
-            sh__text_put(out, "?");
-        else
-            sh__text_add(out, text, 1);
-    }
-}
-
-static void put_spec(sh_text *out, const sh_spec *spec) {
-    sh__text_put(out, "|%s[", sh_dtype_name(spec->dtype));
-    for (int i = 0; i < spec->ndim; i++) {
-        sh__text_put(out, i ? ",\\ " : "");
-        if (spec->sizes[i] < 0)
-            sh__text_put(out, "?");
-        else
-            sh__text_put(out, "%" PRId64, spec->sizes[i]);
-    }
-    sh__text_put(out, "]");
-}
-
-static const char *fill_color(sh_opcode opcode) {
-    static const char *const colors[] = {
-        [SH_PLACEHOLDER] = "AliceBlue",    [SH_GET_ATTR] = "LightGrey", [SH_CALL_FUNCTION] = "Honeydew",
-        [SH_CALL_MODULE] = "LemonChiffon", [SH_OUTPUT] = "PowderBlue",
-    };
-    return colors[opcode];
-}
-
-static void put_node(sh_text *out, const sh_node *node) {
-    sh__text_put(out, "    n%u [label=\"{%%", node->id);
-    put_escaped(out, node->name->text);
-    sh__text_put(out, "|%s", sh_opcode_text(node->opcode));
-    if (strcmp(node->target, node->name->text) != 0) {
-        sh__text_put(out, "|");
-        put_escaped(out, node->target);
-    }
-    if (node->has_spec) put_spec(out, &node->spec);
-    sh__text_put(out, "}\", fillcolor=%s];\n", fill_color(node->opcode));
-}
-
-char *sh_graph_dot(const sh_graph *graph) {
-    sh_text out = {0};
-    sh__text_put(&out,
-                 "digraph graph_ {\n    rankdir=TB;\n"
-                 "    node [shape=record, style=\"filled,rounded\", fontname=\"Helvetica\", fontsize=10];\n");
-    for (const sh_node *node = sh_graph_first(graph); node; node = sh_node_next(node)) put_node(&out, node);
-    for (const sh_node *node = sh_graph_first(graph); node; node = sh_node_next(node))
-        for (uint32_t i = 0; i < node->ninputs; i++)
-            sh__text_put(&out, "    n%u -> n%u;\n", node->uses[i].input->id, node->id);
-    sh__text_put(&out, "}\n");
-    return sh__text_take(&out);
-}
-
-/* ---- running dot ---- */
+#include "dispatch/memory_impl.h"
+#include "dispatch/thread.h"
+#include "graph/picture/dot.h"
+#include "graph/text.h"
 
 /* Its standard input and output at our ends, and its pid. */
 typedef struct child {
@@ -165,8 +104,8 @@ static void run(child *c, const char *text, sh_text *svg) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-char *sh_graph_svg(const sh_graph *graph) {
-    char *text = sh_graph_dot(graph);
+char *sh_graph_svg(const sh_graph *graph, const sh_picture_options *options) {
+    char *text = sh_graph_dot(graph, options);
     if (!text) return NULL;
     child c;
     sh_text svg = {0};
