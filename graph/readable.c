@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "dispatch/site.h"
+#include "graph/given.h"
 #include "graph/graph_impl.h"
 #include "graph/print.h"
 
@@ -89,7 +90,7 @@ static void put_call(reader *r, const sh_node *node) {
 }
 
 char *sh_graph_readable(const sh_graph *graph) {
-    if (sh__error_pending()) return NULL;
+    SH_GIVEN(graph, NULL);
     reader r = {.scope = ""};
     sh__text_put(&r.out, "forward(");
     put_inputs(&r.out, graph);

@@ -186,7 +186,7 @@ Test(code, a_tensor_of_a_graph_module_is_found_by_its_target) {
         cr_expect(sh_graph_module_tensor(m, "none") == NULL);
         cr_expect(error_says(SH_ERROR_VALUE, "GraphModule has no tensor none"));
         cr_expect(sh_graph_module_tensor(NULL, "w") == NULL);
-        cr_expect(error_says(SH_ERROR_VALUE, "NULL"));
+        cr_expect(error_says(SH_ERROR_NULL, "module is NULL"));
         sh_module_release(m);
         sh_module_release(root);
     }

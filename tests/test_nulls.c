@@ -39,8 +39,12 @@ Test(nulls, a_graph_that_is_not_there_is_an_error, .init = set_up, .fini = tear_
     REFUSED(sh_graph_size(NULL));
     REFUSED(sh_graph_text(NULL));
     REFUSED(sh_graph_tabular(NULL));
-    REFUSED(sh_graph_dot(NULL));
-    REFUSED(sh_graph_svg(NULL));
+    REFUSED(sh_graph_dot(NULL, NULL));
+    REFUSED(sh_graph_svg(NULL, NULL));
+    REFUSED(sh_graph_readable(NULL));
+    REFUSED(sh_graph_code(NULL, NULL));
+    REFUSED(sh_graph_module_tensor(NULL, "w"));
+    REFUSED(sh_graph_module_tensor(m, NULL));
     REFUSED(sh_graph_find(NULL, "x"));
     REFUSED(sh_graph_find(g, NULL));
     REFUSED(sh_graph_first(NULL));

@@ -149,13 +149,12 @@ sh_graph *sh_graph_module_graph(const sh_module *module) {
 }
 
 sh_tensor *sh_graph_module_tensor(const sh_module *module, const char *path) {
-    if (sh__error_pending()) return NULL;
+    SH_GIVEN(module, NULL);
+    SH_GIVEN(path, NULL);
     const sh_graph *graph = sh_graph_module_graph(module);
-    sh_tensor *kept = graph ? sh_graph_attr(graph, path) : NULL;
-    sh_tensor *t = kept || !module ? kept : sh__module_tensor(module, path, SH_PARAMETERS | SH_BUFFERS);
-    if (!t)
-        sh_fail(SH_ERROR_VALUE, "%s has no tensor %s", module ? module->type->name : "a module that is NULL",
-                path);
+    sh_tensor *t = graph ? sh_graph_attr(graph, path) : NULL;
+    if (!t) t = sh__module_tensor(module, path, SH_PARAMETERS | SH_BUFFERS);
+    if (!t) sh_fail(SH_ERROR_VALUE, "%s has no tensor %s", module->type->name, path);
     return t;
 }
 
