@@ -65,8 +65,9 @@ void *sh_module_state(const sh_module *module) {
 /* ---- slots ---- */
 
 sh_slot_entry *sh__slot_named(const sh_slots *slots, const char *name, size_t length) {
-    for (sh_slot_entry *entry = slots->at, *end = entry + slots->n; entry < end; entry++)
-        if (entry->length == length && memcmp(entry->name, name, length) == 0) return entry;
+    for (uint32_t i = 0; i < slots->n; i++)
+        if (slots->at[i].length == length && memcmp(slots->at[i].name, name, length) == 0)
+            return &slots->at[i];
     return NULL;
 }
 
