@@ -344,7 +344,7 @@ static void limit_files(rlim_t bytes) {
 
 Test(graph_file, a_save_that_fails_leaves_what_was_there) {
     sh_module *traced = small();
-    sh_module *large = sh_graph_module_new(sh_nn_relu(), sh_graph_new());
+    sh_module *root = sh_nn_relu(), *large = sh_graph_module_new(root, sh_graph_new());
     cr_assert(sh_graph_module_save(traced, in_folder("a")) == SH_OK);
     cr_assert(sh_graph_module_to_folder(traced, in_folder("b")) == SH_OK);
     sh_module_set_buffer(large, "much", sh_zeros(SH_SIZES(100000)));
@@ -364,6 +364,7 @@ Test(graph_file, a_save_that_fails_leaves_what_was_there) {
     snprintf(command, sizeof command, "test $(find %s -type f | wc -l) = 3", folder);
     cr_expect(eq(int, system(command), 0), "nothing else is left");
     sh_module_release(large);
+    sh_module_release(root);
     sh_module_release(traced);
 }
 

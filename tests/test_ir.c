@@ -167,7 +167,9 @@ Test(ir, what_hangs_twice_is_one_again) {
 
 static bool same_field(const sh_module_field *f, const void *a, const void *b) {
     const size_t size = f->kind == SH_FIELD_FLAG ? sizeof(bool) : 8 * (f->count > 1 ? f->count : 1);
-    return memcmp((const char *)a + f->offset, (const char *)b + f->offset, size) == 0;
+    const void *x = (const char *)a + f->offset, *y = (const char *)b + f->offset;
+    if (f->kind == SH_FIELD_CHOICE) return strcmp(*(char *const *)x, *(char *const *)y) == 0;
+    return memcmp(x, y, size) == 0;
 }
 
 Test(ir, every_built_in_module_comes_back_with_its_options) {

@@ -256,7 +256,7 @@ static sh_status read_line(sh_ir_reader *r) {
     SH_TRY(sh__ir_next(r));
     const sh_ir_token token = r->token;
     const char *name, *key;
-    sh_tensor *tensor;
+    sh_tensor *tensor = NULL;
     if (attribute != (r->graph != NULL))
         return sh__ir_bad(
             r, &token, attribute ? "attr stands in a graph" : "parameters and buffers stand before graphs");
