@@ -147,7 +147,7 @@ static void discard(folder *f, sh_node *node, size_t *changes) {
 static sh_status replace(folder *f, const sh_interpreter *in, sh_node *node, size_t *changes) {
     sh_node *value = NULL;
     SH_INSERTING_BEFORE(node)
-    value = sh__constant_new(f->graph, node->name->text, in->values[node->id].as.tensor);
+    value = sh__constant_new(f->graph, node->target, in->values[node->id].as.tensor);
     if (!value) return sh_error()->code;
     const sh_spec spec = value->spec;
     sh_status status = sh__node_copy_knowledge(value, node);

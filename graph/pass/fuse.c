@@ -198,10 +198,9 @@ static sh_node *call_op(const product *p, sh_tensor *weight, sh_tensor *bias) {
     kwargs[n++] = (sh_kwarg){"bias", sh_arg_node(c)};
     for (uint32_t i = 3; i < b.schema->nparams; i++)
         if (b.args[i]) kwargs[n++] = (sh_kwarg){b.schema->params[i].name, *b.args[i]};
-    sh_node *call =
-        w && c ? sh_graph_create_node(graph, SH_CALL_FUNCTION, p->node->target, SH_ARGS(*b.args[0], w),
-                                      (sh_kwargs){kwargs, n}, p->node->name->text)
-               : NULL;
+    sh_node *call = w && c ? sh_graph_create_node(graph, SH_CALL_FUNCTION, p->node->target,
+                                                  SH_ARGS(*b.args[0], w), (sh_kwargs){kwargs, n}, NULL)
+                           : NULL;
     if (!call && c) sh__node_discard(c);
     if (!call && w) sh__node_discard(w);
     return call;
@@ -246,8 +245,8 @@ static sh_node *call_module(const product *p, sh_tensor *weight, sh_tensor *bias
     sh_module *fused = root ? fused_module(p, weight, bias) : NULL;
     sh_node *call = NULL;
     if (fused && hang(root, p->node->target, fused, beside) >= 0) {
-        call = sh_graph_create_node(p->node->graph, SH_CALL_MODULE, *beside, p->node->args, SH_NO_KWARGS,
-                                    p->node->name->text);
+        call =
+            sh_graph_create_node(p->node->graph, SH_CALL_MODULE, *beside, p->node->args, SH_NO_KWARGS, NULL);
         if (!call) sh__module_drop(root, *beside);
     }
     sh_module_release(fused);
