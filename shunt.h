@@ -43,6 +43,7 @@
 #include "graph/pass/pass.h"
 #include "graph/pass/split.h"
 #include "graph/picture/dot.h"
+#include "graph/quant/observer.h"
 #include "graph/record.h"
 #include "graph/rewrite/rewrite.h"
 #include "graph/shapes.h"
