@@ -44,6 +44,8 @@
 #include "graph/pass/split.h"
 #include "graph/picture/dot.h"
 #include "graph/quant/observer.h"
+#include "graph/quant/qconfig.h"
+#include "graph/quant/quant.h"
 #include "graph/record.h"
 #include "graph/rewrite/rewrite.h"
 #include "graph/shapes.h"
