@@ -43,6 +43,7 @@
 #include "graph/pass/pass.h"
 #include "graph/pass/split.h"
 #include "graph/picture/dot.h"
+#include "graph/quant/compare.h"
 #include "graph/quant/observer.h"
 #include "graph/quant/qconfig.h"
 #include "graph/quant/quant.h"

@@ -9,6 +9,7 @@
 #include "dispatch/chain.h"
 #include "graph/bind.h"
 #include "graph/effects.h"
+#include "graph/module/graph_module.h"
 #include "graph/module/module_impl.h"
 
 static const struct entry {
@@ -24,7 +25,7 @@ enum { ENTRIES = sizeof entries / sizeof *entries };
 static bool same(const char *a, const char *b) { return a && b && strcmp(a, b) == 0; }
 
 static const struct entry *entry_of_module(const sh_node *node) {
-    const sh_module *module = sh__node_module(node);
+    const sh_module *module = sh_node_module(node);
     if (!module || module->nhooks || node->args.n != 1 || node->kwargs.n || !sh__arg_node(node->args.at))
         return NULL;
     for (size_t i = 0; i < ENTRIES; i++)
@@ -39,11 +40,6 @@ static const sh_arg *argument(const sh_binding *b, const char *name) {
     return i < 0 ? NULL : b->args[i];
 }
 
-static bool is_constant(const sh_arg *arg) {
-    const sh_node *node = sh__arg_node(arg);
-    return node && node->opcode == SH_GET_ATTR;
-}
-
 /* Zeros are in every range. */
 static bool pads_zeros(const sh_binding *b) {
     const sh_arg *mode = argument(b, "mode"), *value = argument(b, "value");
@@ -55,7 +51,7 @@ static bool pads_zeros(const sh_binding *b) {
 static bool op_fits(const sh_node *node, const sh_binding *b, const struct entry *e) {
     if (same(e->op, "pad")) return pads_zeros(b);
     if (same(e->op, "dropout") || same(e->op, "batch_norm")) return !sh__node_effects(node).what;
-    return e->how != SH__WEIGHTS || (is_constant(argument(b, "weight")) && sh__arg_node(b->args[0]));
+    return sh__arg_node(b->args[0]) || e->how != SH__WEIGHTS;
 }
 
 static const struct entry *entry_of_op(const sh_node *node) {
@@ -69,6 +65,12 @@ static const struct entry *entry_of_op(const sh_node *node) {
 static const struct entry *entry_of(const sh_node *node) {
     if (node->opcode == SH_CALL_MODULE) return entry_of_module(node);
     return node->opcode == SH_CALL_FUNCTION ? entry_of_op(node) : NULL;
+}
+
+sh_node *sh__weight_of_call(const sh_node *node) {
+    sh_binding b;
+    if (node->opcode != SH_CALL_FUNCTION || !sh__binds(node, &b)) return NULL;
+    return sh__arg_node(argument(&b, "weight"));
 }
 
 /* ---- patterns ---- */
@@ -113,7 +115,7 @@ size_t sh__candidate_inputs(const sh_candidate *candidate, sh_node **inputs, siz
     const uint32_t last = candidate->how == SH__SUMS || candidate->how == SH__OWN ? b.schema->nparams : 1;
     for (uint32_t i = 0; i < last; i++)
         if (b.schema->params[i].type == SH_TYPE_TENSOR && !b.schema->params[i].optional) add(&f, b.args[i]);
-    for (uint32_t i = 0; candidate->how == SH__CAT && b.args[0] && i < b.args[0]->count; i++)
+    for (uint32_t i = 0; candidate->how == SH__CONCATENATES && b.args[0] && i < b.args[0]->count; i++)
         add(&f, &b.args[0]->as.list[i]);
     return f.n;
 }
@@ -122,7 +124,7 @@ size_t sh__candidate_inputs(const sh_candidate *candidate, sh_node **inputs, siz
 
 /* What a built-in module gives is memory of its own, but for those that may hand their input on. */
 static const sh_node *alias_of(const sh_node *node) {
-    const sh_module *module = node->opcode == SH_CALL_MODULE ? sh__node_module(node) : NULL;
+    const sh_module *module = node->opcode == SH_CALL_MODULE ? sh_node_module(node) : NULL;
     const bool own = module && module->type->leaf && module->type->ops &&
                      !(module->type->is_impure && module->type->is_impure(module)) &&
                      strcmp(module->type->name, "Flatten") != 0 && strcmp(module->type->name, "Dropout") != 0;

@@ -93,11 +93,18 @@ static bool may_be_stored(const plan *p, const sh_node *value) {
            (!value->has_spec || sh_dtype_kind_of(value->spec.dtype) == SH_KIND_FLOAT);
 }
 
+static bool has_constant_weight(const plan *p, const sh_node *root) {
+    const sh_node *weight = sh__weight_of_call(root);
+    return root->opcode == SH_CALL_MODULE ||
+           (weight && weight->opcode == SH_GET_ATTR && !p->written[weight->id]);
+}
+
 static bool is_wanted(const plan *p, const sh_candidate *c) {
     if (!p->ninputs || !may_be_stored(p, c->tail) || p->inner[c->root->id]) return false;
+    if (c->how == SH__WEIGHTS && !has_constant_weight(p, c->root)) return false;
     for (size_t i = 0; i < p->ninputs; i++)
         if (!may_be_stored(p, p->inputs[i])) return false;
-    return c->how != SH__SHARES || p->observer[p->inputs[0]->id];
+    return c->how < SH__SHARES || p->observer[p->inputs[0]->id];
 }
 
 static sh_status keep_qconfig(sh_node *node, const sh_qconfig *q) {
@@ -110,7 +117,7 @@ static sh_status keep_qconfig(sh_node *node, const sh_qconfig *q) {
 }
 
 static sh_status plan_inputs(plan *p, const sh_candidate *c, const sh_qconfig *q, uint32_t *first) {
-    const bool share = c->how == SH__CAT || (c->how == SH__SUMS && !p->separate_add_inputs);
+    const bool share = c->how == SH__CONCATENATES || (c->how == SH__SUMS && !p->separate_add_inputs);
     for (size_t i = 0; i < p->ninputs; i++) {
         uint32_t which;
         const sh_observer_options options = options_of_input(p, p->inputs[i], q);
@@ -134,7 +141,7 @@ static sh_status plan_node(plan *p, sh_node *node) {
     p->at[out].of_output = true;
     p->at[out].root = c.root;
     p->at[out].op = c.op;
-    if (c.how == SH__CAT || c.how == SH__SHARES) join(p, first, out);
+    if (c.how >= SH__CONCATENATES) join(p, first, out);
     p->reads[node->id] = true;
     p->inner[c.tail->id] = c.tail != c.root;
     return c.how == SH__WEIGHTS ? keep_qconfig(node, q) : SH_OK;
@@ -240,7 +247,7 @@ static void end_plan(plan *p) {
 
 sh_module *sh__node_observer(const sh_node *node) {
     if (sh_node_opcode(node) != SH_CALL_MODULE) return NULL;
-    sh_module *module = (sh_module *)(uintptr_t)sh__node_module(node);
+    sh_module *module = sh_node_module(node);
     return sh_is_observer(module) ? module : NULL;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dispatch/filter.h"
+#include "graph/module/graph_module.h"
 #include "graph/module/module_impl.h"
 
 typedef enum rule_kind { BY_NAME, BY_REGEX, BY_TYPE, BY_NOTHING, RULE_KINDS } rule_kind;
@@ -144,7 +145,7 @@ static bool is_in(const char *path, const char *name) {
 
 static bool matches_type(const rule *r, const sh_node *node) {
     if (sh_node_opcode(node) == SH_CALL_MODULE) {
-        const sh_module *module = sh__node_module(node);
+        const sh_module *module = sh_node_module(node);
         return module && sh_filter_match(r->filter, sh_module_type_of(module)->name);
     }
     const sh_op *op = sh_op_find(sh_node_target(node));

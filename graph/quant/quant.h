@@ -3,7 +3,7 @@
  *     sh_module *traced = sh_symbolic_trace(net, SH_INPUTS(x), NULL);                  // in eval mode
  *     sh_module *prepared = sh_quantize_prepare(traced, NULL, NULL);                   // observers are in
  *     for (i = 0; i < n; i++) SH_SCOPE sh_quantize_calibrate(prepared, SH_INPUTS(batch(i)));
- *     sh_module *quantized = sh_quantize_convert(prepared, NULL);                      // int8
+ *     sh_module *quantized = sh_quantize_convert(prepared);                            // int8
  *     sh_comparison *c = sh_quantize_compare(traced, quantized, SH_ARGUMENTS(x));
  *     fputs(table = sh_comparison_table(c, true), stdout);                             // SQNR of each layer
  *
@@ -37,6 +37,15 @@ SH_API sh_module *sh_quantize_prepare(sh_module *module, const sh_qconfig_mappin
 SH_API sh_status sh_quantize_calibrate(sh_module *prepared, sh_values inputs);
 /* All its observers forget what they have seen. */
 SH_API sh_status sh_quantize_reset(sh_module *prepared);
+
+/* The module on integers: as convert_to_reference and lower, one after the other. The caller's. */
+SH_API sh_module *sh_quantize_convert(sh_module *prepared);
+/* Observers become quantize_per_tensor and dequantize_per_tensor nodes, products calls with a weight from i8 constants,
+ * which the graph keeps, each once; all ops run on reals. An error names an observer that has seen nothing. */
+SH_API sh_module *sh_quantize_convert_to_reference(sh_module *prepared);
+/* What stands between dequantize and quantize nodes becomes an op on integers, where there is one: products with weights
+ * around 0 (quantized_conv2d, quantized_linear, with their relu), sums, and what moves values on one grid. */
+SH_API sh_module *sh_quantize_lower(sh_module *reference);
 
 SH_END_DECLS
 

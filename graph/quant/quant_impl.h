@@ -11,6 +11,9 @@
 #define SH__FLOAT_NODE "quantize.float_node"
 #define SH__LAYER "quantize.layer"
 #define SH__LAYER_OP "quantize.op"
+/* On a node that gives a value in 8 bits: real = scale * (stored - zero_point). */
+#define SH__SCALE "quantize.scale"
+#define SH__ZERO_POINT "quantize.zero_point"
 
 /* The observer that a call_module node calls, or NULL. */
 sh_module *sh__node_observer(const sh_node *node);
