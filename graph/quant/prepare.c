@@ -269,7 +269,9 @@ static sh_status prepare(sh_module *prepared, const sh_graph *original, const sh
               .original = original,
               .mapping = mapping,
               .separate_add_inputs = options && options->separate_add_inputs};
-    sh_status status = make_plan(&p);
+    size_t folded = 0;
+    sh_status status = sh_pass_fuse_conv_bn(p.graph, &folded);
+    if (status >= 0) status = make_plan(&p);
     if (status >= 0) status = put_in(&p, prepared);
     end_plan(&p);
     return status;
