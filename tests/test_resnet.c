@@ -153,3 +153,53 @@ Test(resnet, its_graph_goes_through_a_file_and_a_folder) {
     snprintf(command, sizeof command, "rm -r %s", folder);
     cr_expect(eq(int, system(command), 0));
 }
+
+static double graph_distance(const golden *g, const sh_graph *graph) {
+    sh_list *logits = sh_graph_run(graph, SH_LIST(resnet_image(1)));
+    return distance(g, 1, logits ? sh_list_at(logits, 0) : NULL);
+}
+
+Test(resnet, a_capture_goes_through_all_passes) {
+    static golden g;
+    cr_assert(read_golden(&g));
+    sh_module *net = evaluated();
+    sh_capture *capture = sh_capture_new(NULL);
+    sh_tensor *x = resnet_image(0), *y = NULL;
+    sh_capture_input(capture, x, "x");
+    SH_WITH_MODE(sh_capture_mode(capture)) y = sh_forward(net, x);
+    sh_graph *graph = sh_capture_graph(capture, SH_LIST(y));
+    size_t folded = 0, changes = 0;
+    const sh_pass rest[] = {sh_pass_fold_constants, sh_pass_cse, sh_pass_dead_code, sh_pass_reinplace, NULL};
+    cr_expect(sh_pass_fuse_conv_bn(graph, &folded) == SH_OK && folded == 20);
+    cr_expect(sh_run_passes(graph, rest, &(sh_pass_options){.lint = true, .until_stable = true}, &changes) ==
+              SH_OK);
+    cr_expect(le(dbl, graph_distance(&g, graph), 2e-5));
+    sh_graph_free(graph);
+    sh_capture_free(capture);
+    sh_module_release(net);
+}
+
+static int by_layer(const sh_node *node, void *user) {
+    const char *layer = strstr(sh_node_target(node), "layer");
+    int *last = user;
+    return *last = layer ? layer[5] - '0' : *last;
+}
+
+Test(resnet, parts_of_it_and_modules_taken_apart_give_the_same_bits) {
+    static golden g;
+    cr_assert(read_golden(&g));
+    sh_module *net = evaluated();
+    sh_graph *graph = sh_trace(net, SH_INPUTS(resnet_image(0)), NULL);
+    int last = 0;
+    size_t inlined = 0;
+    sh_module *parts = sh_split_module(graph, by_layer, &last);
+    cr_assert(parts != NULL, "%s", sh_error() ? sh_error()->message : "");
+    cr_expect(eq(sz, sh_module_children(parts), 5));
+    sh_tensor *expected = sh_forward(net, resnet_image(1));
+    cr_expect(sh_equal(sh_forward(parts, resnet_image(1)), expected));
+    cr_expect(sh_pass_inline_modules(graph, &inlined) == SH_OK && inlined == 60);
+    cr_expect(sh_equal(sh_list_at(sh_graph_run(graph, SH_LIST(resnet_image(1))), 0), expected));
+    sh_module_release(parts);
+    sh_graph_free(graph);
+    sh_module_release(net);
+}
