@@ -78,6 +78,9 @@ void sh__meta_free(sh_node *node);
 /* `to` gets what `from` has under every key; may be of another graph. */
 sh_status sh__meta_copy(sh_node *to, const sh_node *from);
 
+/* Where it was recorded, in words: "net.c:12 in forward", "" if nobody knows. A loaded node has it as the key stack_trace. */
+void sh__node_place(const sh_node *node, char *text, size_t size);
+
 /* ---- copy.c ---- */
 /* What the target of a copy of `node` in `graph` is; the tensor of a get_attr node comes along. NULL and an error. */
 const char *sh__copied_target(sh_graph *graph, const sh_node *node);

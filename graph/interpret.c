@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "dispatch/chain.h"
-#include "dispatch/site.h"
 #include "graph/given.h"
 #include "graph/interpreter_impl.h"
 
@@ -176,7 +175,7 @@ static void name_node(const sh_node *node) {
     sh_clear_error();
     char *text = sh_node_text(node);
     if (!text) return;
-    sh_site_text(node->site, site, sizeof site);
+    sh__node_place(node, site, sizeof site);
     sh_fail(info.code, "%s; while executing %s%s%s", message, text, *site ? ", recorded at " : "", site);
     char *const name = strchr(where, ' ');
     if (name) *name = 0;

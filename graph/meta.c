@@ -2,8 +2,10 @@
  *
  * A short list, searched by name. A pointer stands in a box that copies of the node share; the box counts them. */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "dispatch/site.h"
 #include "graph/given.h"
 #include "graph/graph_impl.h"
 
@@ -130,4 +132,12 @@ static sh_status copy_entry(sh_node *to, const sh_meta_entry *entry) {
 sh_status sh__meta_copy(sh_node *to, const sh_node *from) {
     for (const sh_meta_entry *entry = from->meta; entry; entry = entry->next) SH_TRY(copy_entry(to, entry));
     return SH_OK;
+}
+
+void sh__node_place(const sh_node *node, char *text, size_t size) {
+    const sh_meta trace = sh_node_meta(node, "stack_trace");
+    if (trace.kind == SH_META_STRING)
+        snprintf(text, size, "%s", trace.as.string);
+    else
+        sh_site_text(node->site, text, size);
 }

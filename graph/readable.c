@@ -12,7 +12,6 @@
  * It is no C: sh_graph_code writes that. Scopes and places are said where they change; what isn't known isn't said. */
 #include <string.h>
 
-#include "dispatch/site.h"
 #include "graph/given.h"
 #include "graph/graph_impl.h"
 #include "graph/print.h"
@@ -69,7 +68,7 @@ static void put_scope(reader *r, const sh_node *node) {
 
 static void put_place(reader *r, const sh_node *node) {
     char place[sizeof r->place] = "";
-    sh_site_text(node->site, place, sizeof place);
+    sh__node_place(node, place, sizeof place);
     if (!*place || strcmp(place, r->place) == 0) return;
     memcpy(r->place, place, sizeof place);
     sh__text_put(&r->out, "    // ");

@@ -156,6 +156,23 @@ Test(graph_file, a_capture_with_a_function_of_the_user_comes_back) {
     sh_graph_free(g);
 }
 
+Test(graph_file, a_loaded_node_knows_where_it_was_recorded) {
+    sh_module *net = fx_nets[0].make();
+    sh_module *traced = sh_symbolic_trace(net, SH_INPUTS(sh_zeros(SH_SIZES(3, 8))), NULL);
+    sh_graph_module_save(traced, in_folder("a"));
+    sh_module *back = sh_graph_module_load(in_folder("a"));
+    cr_assert(back != NULL, "%s", message());
+    char *before = sh_graph_readable(sh_graph_module_graph(traced));
+    cr_expect(text_is(sh_graph_readable(sh_graph_module_graph(back)), before));
+    free(before);
+    cr_expect(sh_forward(back, sh_zeros(SH_SIZES(3, 7))) == NULL &&
+              strstr(message(), ", recorded at fx_nets.c:"));
+    sh_clear_error();
+    sh_module_release(back);
+    sh_module_release(traced);
+    sh_module_release(net);
+}
+
 static sh_module *small(void) {
     sh_module *net = sh_nn_sequential(sh_nn_linear(2, 3), sh_nn_relu());
     sh_module *traced = sh_symbolic_trace(net, SH_INPUTS(sh_zeros(SH_SIZES(1, 2))), NULL);

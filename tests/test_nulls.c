@@ -98,6 +98,19 @@ Test(nulls, a_node_that_is_not_there_is_an_error, .init = set_up, .fini = tear_d
 
 Test(nulls, modules_interpreters_and_what_works_on_graphs_refuse_null, .init = set_up, .fini = tear_down) {
     REFUSED(sh_graph_module_new(NULL, NULL));
+    REFUSED(sh_graph_ir(NULL));
+    REFUSED(sh_graph_module_ir(NULL));
+    REFUSED(sh_graph_parse(NULL, 0, NULL));
+    REFUSED(sh_graph_module_parse(NULL, 0, NULL));
+    REFUSED(sh_graph_save(NULL, "a"));
+    REFUSED(sh_graph_save(g, NULL));
+    REFUSED(sh_graph_to_folder(g, NULL));
+    REFUSED(sh_graph_load(NULL));
+    REFUSED(sh_graph_module_save(NULL, "a"));
+    REFUSED(sh_graph_module_to_folder(NULL, "a"));
+    REFUSED(sh_graph_module_load(NULL));
+    REFUSED(sh_module_type_register(NULL));
+    REFUSED(sh_module_type_remove(NULL));
     REFUSED(sh_graph_module_set_graph(NULL, NULL));
     REFUSED(sh_graph_module_add_submodule(NULL, "a", m));
     REFUSED(sh_graph_module_delete_all_unused_submodules(NULL, NULL));

@@ -1,7 +1,6 @@
 /* write.c - a graph as text, and the text as a whole. */
 #include <string.h>
 
-#include "dispatch/site.h"
 #include "graph/graph_impl.h"
 #include "graph/ir/impl.h"
 #include "graph/module/graph_module.h"
@@ -67,8 +66,7 @@ static void put_meta(sh_text *out, const sh_node *node) {
         if (meta.kind != SH_META_POINTER) put_key(out, &n, key, meta_arg(meta));
     }
     char place[256] = "";
-    if (node->site && sh_node_meta(node, trace).kind == SH_META_NONE)
-        sh_site_text(node->site, place, sizeof place);
+    if (sh_node_meta(node, trace).kind == SH_META_NONE) sh__node_place(node, place, sizeof place);
     if (*place) put_key(out, &n, trace, sh_arg_string(place));
     if (n) sh__text_put(out, "}");
 }
