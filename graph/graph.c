@@ -325,3 +325,36 @@ const char *sh_graph_attr_name(const sh_graph *graph, size_t i) {
     SH_GIVEN(graph, NULL);
     return i < graph->attrs.n ? graph->attrs.at[i]->text : NULL;
 }
+
+/* Those that a node gets, in their order; tensors are not retained again. */
+static sh_status list_used_attrs(const sh_graph *graph, sh_symbols *used) {
+    for (uint32_t i = 0; i < graph->attrs.n; i++) graph->attrs.at[i]->taken = false;
+    for (const sh_node *node = sh_graph_first(graph); node; node = sh_node_next(node)) {
+        if (node->opcode != SH_GET_ATTR) continue;
+        sh_symbol *attr = sh__symbol_find(&graph->attrs, node->target, strlen(node->target));
+        if (attr) attr->taken = true;
+    }
+    for (uint32_t i = 0; i < graph->attrs.n; i++) {
+        const sh_symbol *attr = graph->attrs.at[i];
+        sh_symbol *copy = attr->taken ? sh__symbol(used, attr->text, strlen(attr->text)) : NULL;
+        if (attr->taken && !copy) return SH_ERROR_MEMORY;
+        if (copy) copy->object = attr->object;
+    }
+    return SH_OK;
+}
+
+sh_status sh_graph_delete_all_unused_attrs(sh_graph *graph, size_t *count) {
+    if (sh__error_pending()) return sh_error()->code;
+    if (!graph) return sh_fail(SH_ERROR_NULL, "sh_graph_delete_all_unused_attrs: graph is NULL");
+    sh_symbols used = {0};
+    if (list_used_attrs(graph, &used) < 0) {
+        sh__symbols_free(&used);
+        return SH_ERROR_MEMORY;
+    }
+    for (uint32_t i = 0; i < graph->attrs.n; i++)
+        if (!graph->attrs.at[i]->taken) sh_release(graph->attrs.at[i]->object);
+    if (count) *count = graph->attrs.n - used.n;
+    sh__symbols_free(&graph->attrs);
+    graph->attrs = used;
+    return SH_OK;
+}

@@ -123,6 +123,8 @@ SH_API sh_tensor *sh_graph_attr(const sh_graph *graph,
                                 const char *name); /* borrowed; NULL if there is none */
 SH_API size_t sh_graph_attr_count(const sh_graph *graph);
 SH_API const char *sh_graph_attr_name(const sh_graph *graph, size_t i);
+/* Gives up those that no get_attr node of the graph gets, as passes leave them behind. `count` (or NULL) gets how many. */
+SH_API sh_status sh_graph_delete_all_unused_attrs(sh_graph *graph, size_t *count);
 
 /* ---- looking at all of it ---- texts are the caller's to free(); NULL and an error when memory is out */
 SH_API char *sh_graph_text(const sh_graph *graph);    /* as torch 2.x prints it, no newline at the end */

@@ -353,6 +353,25 @@ Test(fuse_conv_bn, the_call_keeps_its_name_and_what_is_known_of_it) {
     sh_graph_free(g);
 }
 
+Test(fuse_conv_bn, what_folding_leaves_behind_can_be_given_up) {
+    functional f = {.op = "linear"};
+    sh_tensor *x = sh_randn(SH_SIZES(2, 3));
+    sh_graph *g = functional_graph(&f, x, sh_randn(SH_SIZES(4, 3)), SH_NO_KWARGS);
+    size_t n = 0, gone = 9;
+    cr_expect(sh_graph_delete_all_unused_attrs(g, &gone) == SH_OK && gone == 0);
+    cr_expect(sh_pass_fuse_conv_bn(g, &n) == SH_OK && n == 1);
+    sh_list *before = sh_graph_run(g, SH_LIST(x));
+    sh_memory_fail_after(1);
+    cr_expect(sh_graph_delete_all_unused_attrs(g, &gone) < 0);
+    sh_memory_fail_after(0);
+    cr_expect(error_says(SH_ERROR_MEMORY, "") && sh_graph_attr_count(g) == 6);
+    cr_expect(sh_graph_delete_all_unused_attrs(g, &gone) == SH_OK && gone == 4, "w, mean, var, beta");
+    cr_expect(sh_graph_attr_count(g) == 2 && sh_graph_attr(g, "w") == NULL && sh_graph_lint(g) == SH_OK);
+    cr_expect(sh_equal(sh_list_at(sh_graph_run(g, SH_LIST(x)), 0), sh_list_at(before, 0)));
+    cr_expect(sh_graph_delete_all_unused_attrs(NULL, NULL) < 0 && error_says(SH_ERROR_NULL, "graph is NULL"));
+    sh_graph_free(g);
+}
+
 /* ---- faults ---- */
 
 /* One allocation of the pass fails: false if it met none. Whatever was done, the numbers are right. */
