@@ -72,30 +72,44 @@ static uint32_t choose_cut(const sh_picture *p, const int32_t *crossing, uint32_
     return best;
 }
 
-/* A column is about as wide as its ranks are full, a node twice as wide as a rank is high. */
-static uint32_t count_columns(const sh_picture *p) {
-    const double height = p->nranks, width = 2.3 * p->nitems / height;
-    if (p->nranks <= ONE_COLUMN) return 1;
+/* A column is between as wide as its ranks are on average and as the fullest is; a node is near twice as wide as a rank is
+ * high. */
+static uint32_t count_columns(const sh_picture *p, uint32_t fullest) {
+    const double height = p->nranks, width = 1.7 * (p->nitems / height + fullest) / 2;
     const double columns = sqrt(1.4 * height / width);
     return columns < 1.5 ? 1 : (uint32_t)(columns + 0.5);
 }
 
-sh_status sh__picture_lay_out(sh_picture *p) {
-    rank_items(p);
-    lower_constants(p);
-    p->ncolumns = p->nitems ? count_columns(p) : 1;
-    if (p->ncolumns == 1) return SH_OK;
-    int32_t *crossing = sh__calloc(p->nranks + 2, sizeof *crossing);
-    if (!crossing) return SH_ERROR_MEMORY;
-    count_crossings(p, crossing);
+static uint32_t count_fullest(const sh_picture *p, int32_t *counts) {
+    int32_t most = 0;
+    for (uint32_t i = 0; i < p->nitems; i++)
+        if (++counts[p->items[i].rank] > most) most = counts[p->items[i].rank];
+    return (uint32_t)most;
+}
+
+static void cut_columns(sh_picture *p, const int32_t *crossing) {
     const uint32_t height = p->nranks / p->ncolumns;
     for (uint32_t column = 1, begin = 0; column < p->ncolumns; column++) {
-        const uint32_t cut = choose_cut(p, crossing, column * p->nranks / p->ncolumns, height / 2);
+        const uint32_t cut =
+            choose_cut(p, crossing, (uint32_t)((uint64_t)column * p->nranks / p->ncolumns), height / 2);
         if (cut <= begin) continue;
         begin = cut;
         for (uint32_t i = 0; i < p->nitems; i++)
             if (p->items[i].rank >= cut) p->items[i].column = column;
     }
-    sh__free(crossing);
+}
+
+sh_status sh__picture_lay_out(sh_picture *p) {
+    p->ncolumns = 1;
+    rank_items(p);
+    lower_constants(p);
+    if (p->nranks <= ONE_COLUMN) return SH_OK;
+    int32_t *counts = sh__calloc(2 * ((size_t)p->nranks + 2), sizeof *counts);
+    if (!counts) return SH_ERROR_MEMORY;
+    int32_t *const crossing = counts + p->nranks + 2;
+    p->ncolumns = count_columns(p, count_fullest(p, counts));
+    count_crossings(p, crossing);
+    cut_columns(p, crossing);
+    sh__free(counts);
     return SH_OK;
 }
