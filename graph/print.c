@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "graph/given.h"
 #include "graph/graph_impl.h"
 
 /* ---- arguments ---- */
@@ -166,6 +167,7 @@ char *sh_node_text(const sh_node *node) {
 }
 
 char *sh_graph_text(const sh_graph *graph) {
+    SH_GIVEN(graph, NULL);
     sh_text out = {0};
     sh__text_put(&out, "graph():");
     for (const sh_node *node = sh_graph_first(graph); node; node = sh_node_next(node)) {
@@ -200,6 +202,7 @@ static void put_dashes(sh_text *out, const size_t *widths) {
 }
 
 char *sh_graph_tabular(const sh_graph *graph) {
+    SH_GIVEN(graph, NULL);
     static const char header[] = "opcode\0name\0target\0args\0kwargs";
     sh_text cells = {0}, out = {0};
     size_t widths[COLUMNS] = {0};
