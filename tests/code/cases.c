@@ -487,8 +487,8 @@ static bool check(const case_of *c, const compiled *code) {
         run(c, code);
         fine = fine && sh_scope_held() <= held + c->n + 1;
     }
-    printf(fine ? "" : "FAILED: %s: %s\n", c->name,
-           sh_error() ? sh_error()->message : "other bits, or results left");
+    if (!fine)
+        printf("FAILED: %s: %s\n", c->name, sh_error() ? sh_error()->message : "other bits, or results left");
     sh_clear_error();
     return fine;
 }
