@@ -486,6 +486,6 @@ Test(hostile, texts_of_many_short_nodes) {
     put_nodes(&b, 1 << 16);
     check_and_free(read_text, &b, NULL);
     put_text(&b, "shunt-ir 1\ngraph():\n");
-    put_nodes(&b, 1 << 19);
+    put_nodes(&b, 1 << 18);
     check_and_free(read_text, &b, "out of proportion to its size");
 }
