@@ -1,5 +1,6 @@
 /* Quantisation: what is observed and with whom, what it becomes, what stays float, what is refused. */
 #include <math.h>
+#include <unistd.h>
 
 #include "tests/fail_each.h"
 #include "tests/graphs.h"
@@ -212,7 +213,7 @@ Test(quantize_prepare, leaves_values_that_are_written_to_where_others_look) {
     }
 }
 
-Test(quantize_prepare, leaves_computed_weights_integers_and_modules_with_hooks) {
+Test(quantize_prepare, leaves_computed_weights_and_integers) {
     SH_SCOPE {
         sh_graph *g = sh_graph_new();
         sh_node *x = sh_graph_placeholder(g, "x"), *w = sh_graph_placeholder(g, "w");
@@ -228,6 +229,33 @@ Test(quantize_prepare, leaves_computed_weights_integers_and_modules_with_hooks) 
         p = prepared_of(g, NULL);
         cr_expect(eq(sz, observers(p), 0));
         sh_module_release(p);
+    }
+}
+
+static sh_status look(sh_module *module, sh_values inputs, sh_value *output, void *user) {
+    (void)module;
+    (void)inputs;
+    (void)output;
+    ++*(int *)user;
+    return SH_OK;
+}
+
+Test(quantize_prepare, leaves_modules_with_hooks_which_go_on_running) {
+    int looks = 0;
+    SH_SCOPE {
+        sh_module *traced = traced_net();
+        sh_module_hook_after(sh_module_child(traced, "fc1"), look, &looks);
+        sh_module *p = sh_quantize_prepare(traced, NULL, NULL);
+        sh_quantize_calibrate(p, SH_INPUTS(quantize_net_images(0)));
+        sh_module *q = sh_quantize_convert(p);
+        cr_assert(q != NULL, "%s", message());
+        looks = 0;
+        sh_forward(q, quantize_net_images(0));
+        cr_expect(eq(int, looks, 1));
+        cr_expect(eq(sz, calls(q, "quantized_linear"), 1));
+        sh_module_release(q);
+        sh_module_release(p);
+        sh_module_release(traced);
     }
 }
 
@@ -311,6 +339,16 @@ Test(quantize_convert, refuses_observers_that_have_seen_nothing_and_names_them) 
         cr_expect(sh_quantize_lower(NULL) == NULL && error_says(SH_ERROR_TYPE, "NULL is no graph module"));
         sh_module_release(p);
         sh_module_release(traced);
+    }
+}
+
+Test(quantize_convert, names_the_layer_whose_weight_has_a_nan) {
+    SH_SCOPE {
+        sh_module *p = calibrated_net(NULL);
+        ((float *)sh_tensor_data(sh_module_parameter(p, "fc1.weight")))[3] = NAN;
+        cr_expect(sh_quantize_convert(p) == NULL);
+        cr_expect(error_says(SH_ERROR_FINDING, "PerChannelMinMaxObserver fc1: a NaN or an infinity"));
+        sh_module_release(p);
     }
 }
 
@@ -505,6 +543,28 @@ Test(quantize_convert, what_comes_out_is_copied_and_interpreted_like_any_other) 
         sh_module_release(q);
         sh_module_release(p);
     }
+}
+
+Test(quantize_convert, what_comes_out_goes_through_a_file) {
+    char path[] = "/tmp/shunt-quantized-XXXXXX";
+    close(mkstemp(path));
+    SH_SCOPE {
+        sh_module *p = calibrated_net(NULL), *r = sh_quantize_convert_to_reference(p),
+                  *q = sh_quantize_lower(r);
+        sh_module *const forms[] = {r, q};
+        sh_tensor *x = quantize_net_images(9);
+        for (int i = 0; i < 2; i++) {
+            cr_assert(sh_graph_module_save(forms[i], path) == SH_OK, "%s", message());
+            sh_module *again = sh_graph_module_load(path);
+            cr_assert(again != NULL, "%s", message());
+            cr_expect(sh_equal(sh_forward(again, x), sh_forward(forms[i], x)));
+            sh_module_release(again);
+        }
+        sh_module_release(q);
+        sh_module_release(r);
+        sh_module_release(p);
+    }
+    unlink(path);
 }
 
 /* ---- compare ---- */

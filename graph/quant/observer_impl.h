@@ -18,9 +18,9 @@ typedef struct sh_range {
     float min, max;
 } sh_range;
 
-/* The range of one row-major f32 tensor; of channel i of n, axis by axis_of. */
+/* The least and the largest element of a row-major f32 tensor with at least one. */
 sh_range sh__range_of(const sh_tensor *x);
-/* What min_val and max_val hold, `n` entries each; NULL: nothing yet. */
+/* Sets what min_val and max_val hold, `n` entries each. */
 sh_status sh__observer_set_range(sh_module *observer, const float *min, const float *max, int64_t n);
 /* {inf, -inf} before anything was taken in. */
 sh_range sh__observer_range(const sh_module *observer);

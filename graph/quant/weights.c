@@ -7,16 +7,20 @@
 #include <string.h>
 
 #include "dispatch/memory_impl.h"
+#include "graph/module/module_impl.h"
 #include "graph/quant/grid.h"
 #include "graph/recorder.h"
 #include "ops/ops.h"
 
 /* ---- numbers ---- */
 
-static sh_status choose(sh_tensor *weight, const sh_observer_options *options, sh_qparams *q) {
+/* Errors name the layer. */
+static sh_status choose(sh_tensor *weight, const sh_observer_options *options, const char *layer,
+                        sh_qparams *q) {
     sh_module *observer = sh_observer_new(options);
     if (!observer) return sh_error()->code;
-    sh_forward(observer, weight);
+    observer->name = sh__strdup(layer);
+    if (observer->name) sh_forward(observer, weight);
     const sh_status status = sh_observer_qparams(observer, q);
     sh_module_release(observer);
     return status;
@@ -54,7 +58,7 @@ static sh_node *channel_node(sh_graph *to, sh_node *weight, const sh_qparams *q,
 static sh_node *make_node(sh_graph *to, sh_tensor *weight, const sh_observer_options *options,
                           const char *layer) {
     sh_qparams q;
-    if (choose(weight, options, &q) < 0) return NULL;
+    if (choose(weight, options, layer, &q) < 0) return NULL;
     sh_node *node = attribute(to, layer, "weight", stored(weight, &q));
     if (!node) return NULL;
     sh_node *back = q.per_channel ? channel_node(to, node, &q, layer)
