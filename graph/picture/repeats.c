@@ -142,7 +142,7 @@ static sh_status run_round(search *s, bool *folded) {
     SH_TRY(look(s));
     for (uint32_t period = 1; period <= LONGEST_PERIOD && period * 2 <= s->p->nitems; period++)
         SH_TRY(find(s, period));
-    qsort(s->found, s->nfound, sizeof *s->found, by_savings);
+    if (s->nfound) qsort(s->found, s->nfound, sizeof *s->found, by_savings);
     for (size_t i = 0; i < s->nfound; i++)
         if (claim(s, &s->found[i])) fold(s->p, &s->found[i]);
     *folded = s->nfound > 0;
