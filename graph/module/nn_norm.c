@@ -29,7 +29,8 @@ static double momentum_now(const sh_nn_batch_norm2d_options *o, const sh_tensor 
     return isnan(o->momentum) ? 1 / sh_item(batches) : o->momentum;
 }
 
-sh_tensor *sh__nn_batch_norm2d_forward(sh_module *self, sh_tensor *x) {
+/* `moves`: the running statistics, as in training. */
+static sh_tensor *normalize(sh_module *self, sh_tensor *x, bool moves) {
     const sh_nn_batch_norm2d_options *o = sh_module_state(self);
     sh_tensor *mean = sh_module_buffer(self, "running_mean"), *var = sh_module_buffer(self, "running_var");
     sh_tensor *batches = sh_module_buffer(self, "num_batches_tracked");
@@ -37,12 +38,21 @@ sh_tensor *sh__nn_batch_norm2d_forward(sh_module *self, sh_tensor *x) {
         sh_fail(SH_ERROR_SHAPE, "BatchNorm2d: input has %d dimensions, expected 4", sh_tensor_ndim(x));
         return NULL;
     }
-    const bool moves = self->training && mean && batches && sh_tensor_device(x) != SH_META;
+    moves = moves && mean && batches;
     if (moves) sh_add_(batches, 1);
     return sh_batch_norm(x, .running_mean = mean, .running_var = var,
                          .weight = sh_module_parameter(self, "weight"),
                          .bias = sh_module_parameter(self, "bias"), .training = self->training || !mean,
                          .momentum = moves ? momentum_now(o, batches) : 0.0, .eps = o->eps);
+}
+
+sh_tensor *sh__nn_batch_norm2d_forward(sh_module *self, sh_tensor *x) {
+    return normalize(self, x, self->training);
+}
+
+sh_value sh__nn_batch_norm2d_infer(sh_module *self, sh_values inputs) {
+    if (inputs.n != 1 || inputs.at[0].tag != SH_TAG_TENSOR) return sh__module_forward(self, inputs);
+    return sh_value_tensor(normalize(self, inputs.at[0].as.tensor, false));
 }
 
 bool sh__nn_batch_norm2d_is_impure(const sh_module *self) { return self->training && self->buffers.n; }

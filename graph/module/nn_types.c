@@ -25,7 +25,7 @@ static const char *const inputs[] = {"input", NULL};
 #define SH_NN_STATISTICS(name_, ...)                                                                    \
     const sh_module_type sh__nn_##name_##_type = {SH_NN_COMMON(name_, __VA_ARGS__), SH_NN_SHOWN(name_), \
                                                   .is_impure = sh__nn_##name_##_is_impure,              \
-                                                  .infer = sh__module_forward};
+                                                  .infer = sh__nn_##name_##_infer};
 #define SH_NN_PLAIN(name_, ...) \
     const sh_module_type sh__nn_##name_##_type = {SH_NN_COMMON(name_, __VA_ARGS__)};
 #include "graph/module/nn.def"

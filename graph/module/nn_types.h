@@ -16,6 +16,9 @@
     sh_tensor *sh__nn_##name##_forward(sh_module *self, sh_tensor *x);           \
     size_t sh__nn_##name##_repr(const sh_module *self, char *text, size_t size); \
     bool sh__nn_##name##_is_impure(const sh_module *self);
+#define SH_NN_STATISTICS(name, ...) \
+    SH_NN_IMPURE(name, __VA_ARGS__) \
+    sh_value sh__nn_##name##_infer(sh_module *self, sh_values inputs);
 #define SH_NN_PLAIN(name, ...)                        \
     extern const sh_module_type sh__nn_##name##_type; \
     sh_tensor *sh__nn_##name##_forward(sh_module *self, sh_tensor *x);
