@@ -1,6 +1,6 @@
 /* onednn.c - calls of oneDNN: threads, statuses, and primitives that are kept.
  *
- * f32 has a plain function. bf16 needs a primitive, made for one shape and layout; each thread keeps the last few
+ * f32 and bytes have plain functions. bf16 needs a primitive, made for one shape and layout; each thread keeps the last few
  * hundred, with the memory objects that they run on, so that nothing is locked or made anew. Scratch memory is ours.
  *
  * oneDNN takes as many OpenMP threads as there are, so their number is lowered around its calls: in the child of a fork
@@ -17,13 +17,13 @@
 
 #include "dispatch/memory_impl.h"
 
-static sh_status status_of(dnnl_status_t status, const char *what) {
+sh_status sh_onednn_status(int status, const char *what) {
     switch (status) {
     case dnnl_success: return SH_OK;
     case dnnl_out_of_memory: return sh_fail(SH_ERROR_MEMORY, "oneDNN: out of memory in %s", what);
     case dnnl_unimplemented:
         return sh_fail(SH_ERROR_UNSUPPORTED, "oneDNN: %s is not implemented for this case", what);
-    default: return sh_fail(SH_ERROR_KERNEL, "oneDNN: %s failed with status %d", what, (int)status);
+    default: return sh_fail(SH_ERROR_KERNEL, "oneDNN: %s failed with status %d", what, status);
     }
 }
 
@@ -56,7 +56,25 @@ sh_status sh_onednn_f32(int threads, int64_t m, int64_t n, int64_t k, sh_blas_ma
     const dnnl_status_t status = dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, 1,
                                             a.data, a.leading, b.data, b.leading, accumulate, c, c_leading);
     restore_threads(before);
-    return status_of(status, "sgemm");
+    return sh_onednn_status(status, "sgemm");
+}
+
+/* ---- bytes ---- */
+
+int sh_onednn_u8_end(void) {
+    const unsigned vnni = dnnl_cpu_isa_avx512_core_vnni;
+    return (dnnl_get_effective_cpu_isa() & vnni) == vnni ? 256 : 128;
+}
+
+int sh_onednn_u8_i8(int threads, int64_t m, int64_t n, int64_t k, sh_blas_matrix a, uint8_t zero,
+                    sh_blas_matrix b, int32_t *c) {
+    const int32_t nothing = 0;
+    const int before = limit_threads(threads);
+    const dnnl_status_t status =
+        dnnl_gemm_u8s8s32(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', 'F', m, n, k, 1, a.data,
+                          a.leading, zero, b.data, b.leading, 0, 0, c, n, &nothing);
+    restore_threads(before);
+    return status;
 }
 
 /* ---- bf16 ---- */
@@ -206,7 +224,7 @@ static entry *find_entry(cache *c, const key *k) {
         if (is_for(&set[i], k) || set[i].used < chosen->used) chosen = &set[i];
     if (!is_for(chosen, k)) {
         clear_entry(chosen);
-        if (status_of(fill_entry(chosen, k), "matmul") < 0) return NULL;
+        if (sh_onednn_status(fill_entry(chosen, k), "matmul") < 0) return NULL;
     }
     chosen->used = ++c->clock;
     return chosen;
@@ -229,7 +247,7 @@ static sh_status run_entry(cache *c, entry *e, int threads, const void *const *d
     if (!status) status = dnnl_stream_wait(c->stream);
     restore_threads(before);
     if (scratch) sh__block_free(scratch, capacity);
-    return status_of(status, "matmul");
+    return sh_onednn_status(status, "matmul");
 }
 
 sh_status sh_onednn_bf16(int threads, int64_t m, int64_t n, int64_t k, sh_blas_matrix a, sh_blas_matrix b,

@@ -23,4 +23,13 @@ bool sh_onednn_has_bf16(void);
 sh_status sh_onednn_bf16(int threads, int64_t m, int64_t n, int64_t k, sh_blas_matrix a, sh_blas_matrix b,
                          bool accumulate, void *c, int64_t c_leading);
 
+/* c = (a - zero) @ b in i32, of u8 and i8, with a c of [m, n] without gaps. Sums that fit are exact where each of a is
+ * below sh_onednn_u8_end(). Returns what sh_onednn_status makes an error of, or 0: unlike the others it may be called
+ * in a parallel region, whose threads have no error to set. */
+int sh_onednn_u8_i8(int threads, int64_t m, int64_t n, int64_t k, sh_blas_matrix a, uint8_t zero,
+                    sh_blas_matrix b, int32_t *c);
+sh_status sh_onednn_status(int status, const char *what);
+/* 256 with VNNI; 128 without, as two products are then added up in i16, which saturates. */
+int sh_onednn_u8_end(void);
+
 #endif
