@@ -8,14 +8,16 @@
  * one pixel see the whole plane as one row.
  *
  * Weights are brought into pairs in each call, a few percent of it, so that nothing is kept and nothing can be stale.
- * No oneDNN here: without VNNI its int8 convolution adds products up in i16 and saturates. */
+ *
+ * This is for what oneDNN doesn't do exactly, or not sooner; the rest is in quantized_patches.c. */
 #include <math.h>
 #include <string.h>
 
 #include "dispatch/memory_impl.h"
+#include "ops/cpu/conv_part.h"
+#include "ops/cpu/quantized_patches.h"
 #include "ops/cpu/quantized_table.h"
 #include "ops/cpu/widen.h"
-#include "ops/infer_window.h"
 #include "ops/kernels.h"
 
 enum {
@@ -35,9 +37,9 @@ typedef struct job {
     char *result;
     bool is_signed;
     int32_t zero_point;
-    int64_t image, channel, row, column; /* strides of input */
-    int64_t depth, width;                /* channels in and out of one group */
-    int64_t element;                     /* bytes of a result */
+    int64_t channel;      /* bytes of one plane of input */
+    int64_t depth, width; /* channels in and out of one group */
+    int64_t element;      /* bytes of a result */
     /* how pairs are made and laid out */
     bool pairs_taps;
     int64_t planes, ntaps, rows; /* pairs of channels; pairs for each; outputs at once */
@@ -46,14 +48,6 @@ typedef struct job {
     int64_t phases, pitch;  /* columns of one remainder */
     int64_t lines, columns; /* of a task, at most */
 } job;
-
-/* A rectangle of one group's results. */
-typedef struct task {
-    int64_t image, group, line, lines, column, columns;
-} task;
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t parts_of(int64_t n, int64_t size) { return n / size + (n % size > 0); }
 
 /* ---- layout ---- */
 
@@ -67,17 +61,17 @@ static int64_t row_pairs(const job *j) { return j->planes * j->phases * j->pitch
 static void lay_out(job *j, int64_t parts) {
     const sh_window *x = &j->c.x, *y = &j->c.y;
     const int64_t reach = (x->kernel - 1) * x->dilation;
-    j->pairs_taps = j->depth * parts_of(x->kernel, 2) < parts_of(j->depth, 2) * x->kernel;
-    j->planes = j->pairs_taps ? j->depth : parts_of(j->depth, 2);
-    j->ntaps = y->kernel * (j->pairs_taps ? parts_of(x->kernel, 2) : x->kernel);
+    j->pairs_taps = j->depth * sh_pieces(x->kernel, 2) < sh_pieces(j->depth, 2) * x->kernel;
+    j->planes = j->pairs_taps ? j->depth : sh_pieces(j->depth, 2);
+    j->ntaps = y->kernel * (j->pairs_taps ? sh_pieces(x->kernel, 2) : x->kernel);
     j->rows = j->width == 1 ? 1 : SH_QUANTIZED_ROWS;
-    j->phases = least(x->stride, reach + 1);
-    j->columns = least(x->out, COLUMNS);
-    j->pitch = parts_of(j->columns + reach / x->stride, 16) * 16;
+    j->phases = sh_least(x->stride, reach + 1);
+    j->columns = sh_least(x->out, COLUMNS);
+    j->pitch = sh_pieces(j->columns + reach / x->stride, 16) * 16;
     j->lines = y->out;
     while (j->lines > 1 && (double)rows_for(j, j->lines) * (double)row_pairs(j) > STAGE_PAIRS)
         j->lines = (j->lines + 1) / 2;
-    if (parts > 1) j->lines = least(j->lines, parts_of(y->out * j->c.batch * j->c.groups, parts));
+    if (parts > 1) j->lines = sh_least(j->lines, sh_pieces(y->out * j->c.batch * j->c.groups, parts));
 }
 
 static void set_taps(const job *j) {
@@ -93,7 +87,7 @@ static void set_taps(const job *j) {
 /* ---- weights ---- */
 
 static int64_t block_pairs(const job *j) { return j->planes * j->ntaps * j->rows; }
-static int64_t group_pairs(const job *j) { return parts_of(j->width, j->rows) * block_pairs(j); }
+static int64_t group_pairs(const job *j) { return sh_pieces(j->width, j->rows) * block_pairs(j); }
 
 static int32_t pair_of(int8_t first, int8_t second) {
     return (int32_t)((uint32_t)(uint16_t)first | (uint32_t)(uint16_t)second << 16);
@@ -144,20 +138,19 @@ static void pack_weights(const job *j) {
     int32_t *to = j->pairs;
     for (int64_t g = 0; g < j->c.groups; g++)
         for (int64_t o = 0; o < j->width; o += j->rows, to += block_pairs(j))
-            pack_block(j, to, g * j->width + o, least(j->rows, j->width - o));
+            pack_block(j, to, g * j->width + o, sh_least(j->rows, j->width - o));
 }
 
 /* ---- staging ---- */
 
 /* Inputs from, from + stride, ... of a row, their zero point taken off; outside of it, and without a row, zeros. */
 static void widen_row(const job *j, int16_t *to, const char *row, int64_t from, int64_t n) {
-    const int64_t stride = j->c.x.stride, size = j->c.x.in;
-    int64_t low = from < 0 ? least(parts_of(-from, stride), n) : 0;
-    int64_t high = row && from < size ? least(parts_of(size - from, stride), n) : 0;
-    if (high < low) high = low = 0;
+    const int64_t stride = j->c.x.stride;
+    int64_t low = n, high = n;
+    if (row) sh_window_inside(&j->c.x, from, n, &low, &high);
     memset(to, 0, (size_t)low * sizeof *to);
-    const char *x = row ? row + (from + low * stride) * j->column : NULL;
-    j->loops->widen(to + low, x, stride * j->column, j->is_signed, j->zero_point, high - low);
+    if (high > low)
+        j->loops->widen(to + low, row + from + low * stride, stride, j->is_signed, j->zero_point, high - low);
     memset(to + high, 0, (size_t)(n - high) * sizeof *to);
 }
 
@@ -189,7 +182,7 @@ static void stage_taps(const job *j, int32_t *to, int16_t *lines, const char *ro
 /* One row of input, all planes and phases. */
 static void stage_row(const job *j, int32_t *to, int16_t *lines, const char *channels, int64_t y,
                       int64_t column) {
-    const char *row = y >= 0 && y < j->c.y.in ? channels + y * j->row : NULL;
+    const char *row = y >= 0 && y < j->c.y.in ? channels + y * j->c.x.in : NULL;
     const int64_t from = column * j->c.x.stride - j->c.x.padding, plane = j->phases * j->pitch;
     if (j->pairs_taps)
         for (int64_t c = 0; c < j->depth; c++)
@@ -202,8 +195,8 @@ static void stage_row(const job *j, int32_t *to, int16_t *lines, const char *cha
 
 /* ---- the work ---- */
 
-static void convolve_lines(const job *j, const task *t, const int32_t *staged, int64_t first, int64_t lines,
-                           int64_t block) {
+static void convolve_lines(const job *j, const sh_conv_part *t, const int32_t *staged, int64_t first,
+                           int64_t lines, int64_t block) {
     const int64_t output = block * j->rows, left = j->width - output, out = j->c.y.out * j->c.x.out;
     const int64_t channel = t->group * j->width + output;
     const sh_quantized_lines work = {.pixels = staged + first * j->c.y.stride * row_pairs(j),
@@ -213,7 +206,7 @@ static void convolve_lines(const job *j, const task *t, const int32_t *staged, i
                                      .ntaps = j->ntaps,
                                      .taps = j->taps,
                                      .rows = (int)j->rows,
-                                     .used = (int)least(left, j->rows),
+                                     .used = (int)sh_least(left, j->rows),
                                      .columns = t->columns,
                                      .lines = lines,
                                      .to = j->to,
@@ -228,34 +221,24 @@ static void convolve_lines(const job *j, const task *t, const int32_t *staged, i
 }
 
 /* Few weights pass by each line, or two narrow ones, again, which stays in the level-1 cache meanwhile; many are read once for all. */
-static void convolve_task(const job *j, const task *t, int32_t *staged, int16_t *lines) {
-    const char *channels = j->input + t->image * j->image + t->group * j->depth * j->channel;
-    const int64_t top = t->line * j->c.y.stride - j->c.y.padding, blocks = parts_of(j->width, j->rows);
+static void convolve_task(const job *j, const sh_conv_part *t, int32_t *staged, int16_t *lines) {
+    const char *channels = j->input + (t->image * j->c.channels + t->group * j->depth) * j->channel;
+    const int64_t top = t->line * j->c.y.stride - j->c.y.padding, blocks = sh_pieces(j->width, j->rows);
     const int64_t at_once = group_pairs(j) * 4 > WEIGHT_BYTES ? t->lines : t->columns > NARROW ? 1 : 2;
     for (int64_t i = 0; i < rows_for(j, t->lines); i++)
         stage_row(j, staged + i * row_pairs(j), lines, channels, top + i, t->column);
     for (int64_t l = 0; l < t->lines; l += at_once)
-        for (int64_t b = 0; b < blocks; b++) convolve_lines(j, t, staged, l, least(at_once, t->lines - l), b);
+        for (int64_t b = 0; b < blocks; b++)
+            convolve_lines(j, t, staged, l, sh_least(at_once, t->lines - l), b);
 }
 
-static task task_of(const job *j, int64_t i) {
-    const int64_t across = parts_of(j->c.x.out, j->columns), down = parts_of(j->c.y.out, j->lines);
-    task t = {.column = i % across * j->columns, .line = i / across % down * j->lines};
-    t.columns = least(j->columns, j->c.x.out - t.column);
-    t.lines = least(j->lines, j->c.y.out - t.line);
-    t.group = i / across / down % j->c.groups;
-    t.image = i / across / down / j->c.groups;
-    return t;
-}
-
-static int64_t aligned(int64_t bytes) { return parts_of(bytes, 64) * 64; }
+static int64_t aligned(int64_t bytes) { return sh_pieces(bytes, 64) * 64; }
 
 static sh_status convolve(job *j) {
     const int64_t outputs = j->c.batch * j->c.outputs * j->c.y.out * j->c.x.out;
     const int threads = sh__threads(outputs * j->depth * j->c.y.kernel * j->c.x.kernel / PRODUCTS);
     lay_out(j, threads);
-    const int64_t tasks =
-        j->c.batch * j->c.groups * parts_of(j->c.y.out, j->lines) * parts_of(j->c.x.out, j->columns);
+    const int64_t tasks = sh_conv_parts(&j->c, j->lines, j->columns);
     const int64_t pairs = aligned(j->c.groups * group_pairs(j) * 4), taps = aligned(j->ntaps * 8),
                   staged = aligned((rows_for(j, j->lines) * row_pairs(j) + SH_QUANTIZED_SLACK) * 4),
                   each = staged + aligned((j->phases + 1) * line_room(j) * 2);
@@ -271,7 +254,7 @@ static sh_status convolve(job *j) {
         char *mine = block + pairs + taps + i * each;
         memset(mine + staged - aligned(SH_QUANTIZED_SLACK * 4), 0, (size_t)aligned(SH_QUANTIZED_SLACK * 4));
         for (int64_t t = tasks * i / threads; t < tasks * (i + 1) / threads; t++) {
-            const task at = task_of(j, t);
+            const sh_conv_part at = sh_conv_part_at(&j->c, j->lines, j->columns, t);
             convolve_task(j, &at, (int32_t *)(void *)mine, (int16_t *)(void *)(mine + staged));
         }
     }
@@ -281,49 +264,51 @@ static sh_status convolve(job *j) {
 
 /* ---- kernels ---- */
 
-static bool is_plain(const sh_window *w) { return w->kernel == 1 && w->stride == 1 && w->padding == 0; }
-
-/* Filters of one pixel over planes without gaps: one row. */
-static void flatten_plane(job *j) {
-    sh_window *x = &j->c.x, *y = &j->c.y;
-    if (!is_plain(x) || !is_plain(y) || j->column != 1 || (j->row != x->in && y->in > 1)) return;
-    x->in *= y->in;
-    x->out = x->in;
-    y->in = y->out = 1;
-}
-
-static int64_t stride_of(const sh_tensor *t, int from_end) {
-    return t->ndim >= from_end ? t->strides[t->ndim - from_end] : 0;
+/* Filters of one pixel see a plane as one row. */
+static void flatten_plane(sh_conv *c) {
+    if (!sh_window_is_plain(&c->x) || !sh_window_is_plain(&c->y)) return;
+    c->x.in *= c->y.in;
+    c->x.out = c->x.in;
+    c->y.in = c->y.out = 1;
 }
 
 /* Dilated so far that no line could be staged? Counted in double, as sizes may overflow. */
-static bool is_vast(const job *j) {
-    const double reach_x = (double)(j->c.x.kernel - 1) * (double)j->c.x.dilation,
-                 reach_y = (double)(j->c.y.kernel - 1) * (double)j->c.y.dilation,
-                 phases = fmin((double)j->c.x.stride, reach_x + 1);
-    return (phases * (COLUMNS + 16) + reach_x) * (reach_y + 1) * (double)j->depth > MOST_PAIRS;
+static bool is_vast(const sh_conv *c) {
+    const double reach_x = (double)(c->x.kernel - 1) * (double)c->x.dilation,
+                 reach_y = (double)(c->y.kernel - 1) * (double)c->y.dilation,
+                 phases = fmin((double)c->x.stride, reach_x + 1), depth = (double)(c->channels / c->groups);
+    return (phases * (COLUMNS + 16) + reach_x) * (reach_y + 1) * depth > MOST_PAIRS;
 }
 
-static job job_of(const sh_tensor *r, const sh_tensor *input, int64_t zero_point, const sh_tensor *weight,
-                  const sh_conv *c, const sh_requantize *to) {
-    const int axes = weight->ndim - 2;
+static sh_status convolve_pairs(sh_tensor *r, const sh_conv *c, const sh_tensor *x, int64_t zero_point,
+                                const sh_tensor *weight, const sh_requantize *to) {
     job j = {.loops = sh_quantized_loops(),
              .to = to,
              .c = *c,
-             .input = input->data,
+             .input = x->data,
              .weight = weight->data,
              .result = r->data,
-             .is_signed = input->dtype == SH_I8,
+             .is_signed = x->dtype == SH_I8,
              .zero_point = (int32_t)zero_point,
+             .channel = c->y.in * c->x.in,
+             .depth = c->channels / c->groups,
+             .width = c->outputs / c->groups,
              .element = r->element};
-    j.column = stride_of(input, 1);
-    j.row = axes == 2 ? stride_of(input, 2) : 0;
-    j.channel = stride_of(input, axes + 1);
-    j.image = stride_of(input, axes + 2);
-    j.depth = c->channels / c->groups;
-    j.width = c->outputs / c->groups;
-    flatten_plane(&j);
-    return j;
+    return convolve(&j);
+}
+
+/* Of a contiguous x and weight. */
+static sh_status choose(sh_tensor *r, sh_conv c, const sh_tensor *x, int64_t zero_point,
+                        const sh_tensor *weight, const sh_requantize *to) {
+    sh_quantized_bytes bytes = {0};
+    sh_status status = SH_OK;
+    flatten_plane(&c);
+    if (sh_quantized_patches_win(&c)) status = sh_quantized_bytes_of(x, zero_point, &bytes);
+    if (status >= 0)
+        status = bytes.data ? sh_quantized_patches(r, &c, &bytes, (const int8_t *)weight->data, to)
+                            : convolve_pairs(r, &c, x, zero_point, weight, to);
+    sh_quantized_bytes_drop(&bytes);
+    return status;
 }
 
 sh_status sh_cpu_quantized_conv2d(sh_tensor *r, sh_tensor *input, double input_scale,
@@ -334,17 +319,17 @@ sh_status sh_cpu_quantized_conv2d(sh_tensor *r, sh_tensor *input, double input_s
     const sh_quantized_output output = {output_scale, output_zero_point, output_dtype, relu};
     const sh_conv c = sh_conv_of(input, weight, stride, padding, dilation, groups);
     sh_requantize to;
-    sh_tensor *w;
+    sh_tensor *x, *w = NULL;
+    if (is_vast(&c))
+        return sh_ref_quantized_conv2d(r, input, input_scale, input_zero_point, weight, weight_scales, bias,
+                                       stride, padding, dilation, groups, output_scale, output_zero_point,
+                                       output_dtype, relu);
     SH_TRY(sh_requantize_make(&to, weight->ndim == 3 ? "quantized_conv1d" : "quantized_conv2d", input_scale,
                               weight_scales, bias, c.outputs, &output));
-    sh_status status = sh_aside_contiguous(weight, SH_I8, &w);
-    if (status >= 0 && r->numel) {
-        job j = job_of(r, input, input_zero_point, w, &c, &to);
-        status = is_vast(&j) ? sh_ref_quantized_conv2d(r, input, input_scale, input_zero_point, weight,
-                                                       weight_scales, bias, stride, padding, dilation, groups,
-                                                       output_scale, output_zero_point, output_dtype, relu)
-                             : convolve(&j);
-    }
+    sh_status status = sh_aside_contiguous(input, (sh_dtype)input->dtype, &x);
+    if (status >= 0) status = sh_aside_contiguous(weight, SH_I8, &w);
+    if (status >= 0 && r->numel) status = choose(r, c, x, input_zero_point, w, &to);
+    sh_aside_drop(x);
     sh_aside_drop(w);
     sh_requantize_free(&to);
     return status;

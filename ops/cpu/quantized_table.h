@@ -10,9 +10,10 @@
 #include "ops/quantize.h"
 
 enum {
-    SH_QUANTIZED_ROWS = 4,   /* outputs that are worked on at once */
-    SH_QUANTIZED_SLACK = 32, /* pairs behind a staged buffer that are read, and ignored */
-    SH_QUANTIZED_DOTS = 2    /* rows of x that are worked on at once */
+    SH_QUANTIZED_ROWS = 4,    /* outputs that are worked on at once */
+    SH_QUANTIZED_SLACK = 32,  /* pairs behind a staged buffer that are read, and ignored */
+    SH_QUANTIZED_TURNED = 64, /* pixels that are turned at once */
+    SH_QUANTIZED_DOTS = 2     /* rows of x that are worked on at once */
 };
 
 /* Some outputs for lines of neighbouring pixels. `pixels` holds pairs of i16; the pair for plane i, tap j and column
@@ -57,6 +58,10 @@ typedef struct sh_quantized_table {
                  int32_t *sums, int64_t sums_row);
     /* Sums of outputs side by side, from `output` on. */
     void (*finish)(const sh_requantize *to, int64_t output, const int32_t *sums, int64_t n, void *result);
+    /* Sums of SH_QUANTIZED_ROWS outputs, of which the first `used` count, for n pixels, at most SH_QUANTIZED_TURNED and
+     * `row` sums apart, as `used` lines of results, `result_row` bytes apart. */
+    void (*finish_turned)(const sh_requantize *to, int64_t output, const int32_t *sums, int64_t row,
+                          int64_t used, int64_t n, char *result, int64_t result_row);
 } sh_quantized_table;
 
 extern const sh_quantized_table sh_quantized_sse2, sh_quantized_avx2, sh_quantized_avx512;
