@@ -218,11 +218,16 @@ Test(quantize, refusals_name_the_argument_and_what_was_expected) {
 /* ---- memory ---- */
 
 static sh_tensor *image, *filters, *turned, *scales, *reals, *channel_scales, *channel_points;
+static sh_tensor *negative, *many_filters, *rows;
 
 static bool convolve(void) {
     return sh_quantized_conv2d(image, 1, 3, filters, scales, .padding = {1, 1}) != NULL;
 }
 static bool convolve_turned(void) { return sh_quantized_conv2d(image, 1, 3, turned, scales) != NULL; }
+static bool convolve_many(void) {
+    return sh_quantized_conv2d(negative, 1, -3, many_filters, scales, .padding = {1, 1}) != NULL;
+}
+static bool multiply_many(void) { return sh_quantized_linear(rows, 1, -3, rows, scales) != NULL; }
 static bool quantize_channels(void) {
     return sh_quantize_per_channel(reals, channel_scales, channel_points, 1, SH_I8) != NULL;
 }
@@ -241,10 +246,15 @@ Test(quantize, each_allocation_may_fail) {
         scales = sh_ones(SH_SIZES(1));
         reals = sh_rand(SH_SIZES(1, 4, 9, 9));
         channel_scales = sh_ones(SH_SIZES(4));
+        negative = sh_full(SH_SIZES(1, 8, 9, 9), -5, .dtype = SH_I8);
+        many_filters = sh_ones(SH_SIZES(20, 8, 3, 3), .dtype = SH_I8);
+        rows = sh_full(SH_SIZES(40, 8), -5, .dtype = SH_I8);
         channel_points = sh_zeros(SH_SIZES(4), .dtype = SH_I64);
         ar_fail_each("quantized_conv2d", convolve);
         ar_fail_each("quantized_conv2d of a turned weight", convolve_turned);
         ar_fail_each("quantized_linear", multiply_turned);
+        ar_fail_each("quantized_conv2d of many outputs", convolve_many);
+        ar_fail_each("quantized_linear of many rows", multiply_many);
         ar_fail_each("quantize_per_channel", quantize_channels);
         ar_fail_each("quantized_add", add);
     }
