@@ -113,6 +113,12 @@ typedef sh_status (*sh_arg_visit)(sh_arg *arg, void *user);
 sh_status sh__args_visit(sh_args args, sh_kwargs kwargs, sh_arg_visit visit, void *user);
 
 /* ---- node.c ---- */
+/* Does it do something when it runs: no input, constant or output? */
+static inline bool sh__is_call(const sh_node *node) {
+    return node->opcode == SH_CALL_FUNCTION || node->opcode == SH_CALL_MODULE;
+}
+/* Are dtype and shape of both known, and the same? */
+bool sh__node_has_spec_of(const sh_node *node, const sh_node *other);
 /* Takes the node out of the lists of users of all that it uses. */
 void sh__uses_drop(sh_node *node);
 

@@ -83,6 +83,12 @@ const sh_spec *sh_node_spec(const sh_node *node) {
     return node->has_spec ? &node->spec : NULL;
 }
 
+bool sh__node_has_spec_of(const sh_node *node, const sh_node *other) {
+    const sh_spec *x = sh_node_spec(node), *y = sh_node_spec(other);
+    return x && y && x->dtype == y->dtype && x->ndim == y->ndim &&
+           memcmp(x->sizes, y->sizes, (size_t)x->ndim * sizeof *x->sizes) == 0;
+}
+
 void sh_node_set_spec(sh_node *node, const sh_spec *spec) {
     SH_GIVEN_OR_LEAVE(node);
     node->has_spec = spec != NULL;

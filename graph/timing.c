@@ -166,7 +166,7 @@ static size_t fill_rows(const sh_timing *t, row *rows) {
     size_t n = 0;
     const sh_graph *graph = sh_interpreter_graph(t->in);
     for (const sh_node *node = sh_graph_first(graph); node; node = sh_node_next(node))
-        if (node->opcode == SH_CALL_FUNCTION || node->opcode == SH_CALL_MODULE)
+        if (sh__is_call(node))
             rows[n++] = (row){node, 1, sh_timing_node_ns(t, node), sh_timing_node_flops(t, node)};
     return n;
 }

@@ -19,12 +19,6 @@ static bool is_number(const sh_arg *arg, double value) {
            (arg->tag == SH_ARG_FLOAT && arg->as.f == value);
 }
 
-static bool same_spec(const sh_node *a, const sh_node *b) {
-    const sh_spec *x = sh_node_spec(a), *y = sh_node_spec(b);
-    return x && y && x->dtype == y->dtype && x->ndim == y->ndim &&
-           memcmp(x->sizes, y->sizes, (size_t)x->ndim * sizeof *x->sizes) == 0;
-}
-
 /* The neutral second operand of each op, and whether it is as good as the first. */
 static const struct {
     const char *op;
@@ -46,7 +40,7 @@ static sh_node *through_arithmetic(const sh_node *node, const sh_binding *b) {
         sh_node *input = is_number(b->args[1], arithmetic[k].neutral) ? sh__arg_node(b->args[0]) : NULL;
         if (!input && arithmetic[k].either && is_number(b->args[0], arithmetic[k].neutral))
             input = sh__arg_node(b->args[1]);
-        return input && same_spec(input, node) ? input : NULL;
+        return input && sh__node_has_spec_of(input, node) ? input : NULL;
     }
     return NULL;
 }
@@ -102,8 +96,10 @@ static sh_status remove_one(const sh_memory_map *memory, sh_node *node, size_t *
 }
 
 sh_status sh_pass_remove_identities(sh_graph *graph, size_t *changes) {
+    size_t ignored = 0;
     if (sh__error_pending()) return sh_error()->code;
     if (!graph) return sh_fail(SH_ERROR_NULL, "sh_pass_remove_identities: the graph is NULL");
+    if (!changes) changes = &ignored;
     sh_memory_map memory;
     SH_TRY(sh__memory_map(&memory, graph));
     sh_status status = SH_OK;

@@ -53,16 +53,10 @@ static sh_status find_lives(lives *l, const sh_graph *graph) {
 
 /* ---- may it? ---- */
 
-static bool same_spec(const sh_node *a, const sh_node *b) {
-    const sh_spec *x = sh_node_spec(a), *y = sh_node_spec(b);
-    return x && y && x->dtype == y->dtype && x->ndim == y->ndim &&
-           memcmp(x->sizes, y->sizes, (size_t)x->ndim * sizeof *x->sizes) == 0;
-}
-
 /* The input that the node may write to, or NULL. What else it reads is that input itself or other memory. */
 static sh_node *dying_input(const lives *l, const sh_node *node, const sh_binding *b) {
     sh_node *input = sh__arg_node(b->args[0]);
-    if (!input || !l->whole[input->id] || !same_spec(input, node)) return NULL;
+    if (!input || !l->whole[input->id] || !sh__node_has_spec_of(input, node)) return NULL;
     const uint32_t memory = l->origin[input->id];
     if (l->last[memory] != l->place[node->id]) return NULL;
     for (uint32_t i = 0; i < node->ninputs; i++) {
@@ -104,8 +98,10 @@ static sh_status visit(lives *l, sh_node *node, size_t *changes) {
 }
 
 sh_status sh_pass_reinplace(sh_graph *graph, size_t *changes) {
+    size_t ignored = 0;
     if (sh__error_pending()) return sh_error()->code;
     if (!graph) return sh_fail(SH_ERROR_NULL, "sh_pass_reinplace: the graph is NULL");
+    if (!changes) changes = &ignored;
     lives l;
     SH_TRY(find_lives(&l, graph));
     sh_status status = SH_OK;

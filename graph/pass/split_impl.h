@@ -7,17 +7,13 @@
 
 typedef struct sh_parts {
     uint32_t nunits, nparts; /* the first nparts units become modules, each of the others is one node */
-    uint32_t *of;       /* by the ids of nodes: the unit, SH__NO_UNIT for inputs, constants and the output */
-    const char *prefix; /* modules are called prefix_number */
-    const int *numbers; /* by part */
+    uint32_t *of;            /* by the ids of nodes: the unit, SH__NO_UNIT for what is no call */
+    const char *prefix;      /* modules are called prefix_number */
+    const int *numbers;      /* by part */
 } sh_parts;
 
 sh_module *sh__split(const sh_graph *graph, const sh_parts *parts);
 
-/* Is it a node that is in some unit? */
-static inline bool sh__is_call(const sh_node *node) {
-    return node->opcode == SH_CALL_FUNCTION || node->opcode == SH_CALL_MODULE;
-}
 /* The list that an operator.getitem takes from, or NULL. It is in the same unit. */
 const sh_node *sh__item_list(const sh_node *node);
 

@@ -26,16 +26,13 @@ typedef struct sh_picture {
     uint32_t *item_of; /* by the nodes' ids: item + 1, 0: not shown */
     sh_figure *items;
     uint32_t nitems;
-    sh_symbols
-        scopes; /* taken: nodes were recorded in it; count: it is opened, what is in it is drawn by itself */
+    /* taken: nodes were recorded in it; count: it is opened, what is in it is drawn by itself */
+    sh_symbols scopes;
     bool folded;
     uint32_t nranks, ncolumns;
     sh_text out;
 } sh_picture;
 
-static inline bool sh__is_call(const sh_node *node) {
-    return node->opcode == SH_CALL_FUNCTION || node->opcode == SH_CALL_MODULE;
-}
 static inline bool sh__is_run(const sh_figure *item) { return item->end - item->begin > 1; }
 
 /* ---- picture.c ---- */
