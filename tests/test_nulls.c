@@ -148,6 +148,18 @@ Test(nulls, modules_interpreters_and_what_works_on_graphs_refuse_null, .init = s
     REFUSED(sh_replace_traced(g, NULL, NULL, SH_INPUTS(1), NULL, &c));
     REFUSED(sh_pass_cse(NULL, &c));
     REFUSED(sh_pass_dead_code(NULL, &c));
+    REFUSED(sh_pass_remove_identities(NULL, &c));
+    REFUSED(sh_pass_normalize_arguments(NULL, &c));
+    REFUSED(sh_pass_fuse_conv_bn(NULL, &c));
+    REFUSED(sh_pass_reinplace(NULL, &c));
+    REFUSED(sh_fold_constants(NULL, NULL, &c));
+    REFUSED(sh_inline_modules(NULL, NULL, NULL, &c));
+    REFUSED(sh_decompose(NULL, NULL, NULL, &c));
+    REFUSED(sh_convert_dtype(NULL, NULL, &c));
+    REFUSED(sh_convert_dtype(g, NULL, &c));
+    REFUSED(sh_split_module(NULL, NULL, NULL));
+    REFUSED(sh_split_module(g, NULL, NULL));
+    REFUSED(sh_partition_by_support(g, NULL, NULL, NULL));
     REFUSED(sh_run_passes(NULL, NULL, NULL, NULL));
     REFUSED(sh_run_passes(g, NULL, NULL, NULL));
     REFUSED(sh_timing_new(NULL));
@@ -164,6 +176,39 @@ Test(nulls, modules_interpreters_and_what_works_on_graphs_refuse_null, .init = s
     REFUSED(sh_capture_input(NULL, NULL, NULL));
     REFUSED(sh_capture_graph(NULL, SH_LIST(NULL)));
     REFUSED(sh_capture_mode(NULL));
+}
+
+Test(nulls, quantisation_refuses_null, .init = set_up, .fini = tear_down) {
+    sh_qparams q;
+    REFUSED(sh_observer_new(NULL));
+    REFUSED(sh_observer_user(NULL));
+    REFUSED(sh_observer_reset(NULL));
+    REFUSED(sh_observer_qparams(NULL, &q));
+    REFUSED(sh_qconfig_mapping_set_global(NULL, NULL));
+    REFUSED(sh_qconfig_mapping_set_object_type(NULL, "add", NULL));
+    REFUSED(sh_qconfig_mapping_find(NULL, n));
+    REFUSED(sh_quantize_prepare(NULL, NULL, NULL));
+    REFUSED(sh_quantize_calibrate(NULL, SH_INPUTS(1)));
+    REFUSED(sh_quantize_reset(NULL));
+    REFUSED(sh_quantize_convert(NULL));
+    REFUSED(sh_quantize_convert_to_reference(NULL));
+    REFUSED(sh_quantize_lower(NULL));
+    REFUSED(sh_quantize_compare(NULL, m, SH_ARGUMENTS(1)));
+    REFUSED(sh_compute_sqnr(NULL, NULL));
+    REFUSED(sh_comparison_size(NULL));
+    REFUSED(sh_comparison_at(NULL, 0));
+    REFUSED(sh_comparison_find(NULL, "a"));
+    REFUSED(sh_comparison_table(NULL, true));
+}
+
+Test(nulls, a_pass_need_not_count, .init = set_up, .fini = tear_down) {
+    const sh_pass passes[] = {
+        sh_pass_cse,          sh_pass_remove_identities, sh_pass_dead_code,      sh_pass_normalize_arguments,
+        sh_pass_fuse_conv_bn, sh_pass_fold_constants,    sh_pass_inline_modules, sh_pass_decompose,
+        sh_pass_reinplace,    sh_pass_to_bf16,           sh_pass_to_f16};
+    sh_graph_output(g, sh_arg_node(sh_graph_call_function(g, "neg", n)));
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
+        cr_expect(passes[i](g, NULL) == SH_OK, "pass %zu: %s", i, sh_error() ? sh_error()->message : "");
 }
 
 Test(nulls, a_chain_that_begins_with_a_failure_keeps_the_first_error) {

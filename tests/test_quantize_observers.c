@@ -228,12 +228,12 @@ Test(quantize_observers, options_that_do_not_fit_are_refused) {
         const char *says;
     } cases[] = {
         {{.kind = (sh_observer_kind)77}, "no kind 77"},
-        {{.dtype = SH_F32}, "dtype is f32, expected uint8 or int8"},
+        {{.dtype = SH_F32}, "dtype is f32, expected u8 or i8"},
         {{.kind = SH_HISTOGRAM_OBSERVER, .qscheme = SH_PER_CHANNEL_AFFINE}, "HistogramObserver: qscheme 2"},
         {{.kind = SH_PER_CHANNEL_MIN_MAX_OBSERVER}, "PerChannelMinMaxObserver: qscheme 0"},
         {{.quant_min = 5, .quant_max = 9}, "quant_min 5 to quant_max 9"},
         {{.quant_min = 0, .quant_max = 256}, "quant_max 256"},
-        {{.dtype = SH_U8, .qscheme = SH_PER_TENSOR_SYMMETRIC, .reduce_range = true}, "symmetric uint8"},
+        {{.dtype = SH_U8, .qscheme = SH_PER_TENSOR_SYMMETRIC, .reduce_range = true}, "symmetric u8"},
         {{.kind = SH_FIXED_QPARAMS_OBSERVER}, "scale is 0"},
         {{.bins = -1}, "bins"},
     };
@@ -243,8 +243,12 @@ Test(quantize_observers, options_that_do_not_fit_are_refused) {
     }
     cr_expect(sh_observer_new(NULL) == NULL && error_says(SH_ERROR_NULL, "options is NULL"));
     sh_qparams q;
-    cr_expect(sh_observer_qparams(NULL, &q) < 0 && error_says(SH_ERROR_TYPE, "NULL is no observer"));
-    cr_expect(sh_observer_reset(NULL) < 0 && error_says(SH_ERROR_TYPE, "no observer"));
+    cr_expect(sh_observer_qparams(NULL, &q) < 0 && error_says(SH_ERROR_NULL, "NULL is no observer"));
+    cr_expect(sh_observer_reset(NULL) < 0 && error_says(SH_ERROR_NULL, "no observer"));
+    sh_module *relu = sh_nn_relu();
+    cr_expect(sh_observer_user(relu) == NULL &&
+              error_says(SH_ERROR_TYPE, "sh_observer_user: ReLU is no observer"));
+    sh_module_release(relu);
 }
 
 /* ---- one of the user's ---- */

@@ -144,8 +144,10 @@ static sh_status merge_all(table *t, sh_graph *graph, size_t *changes) {
 }
 
 sh_status sh_pass_cse(sh_graph *graph, size_t *changes) {
+    size_t ignored = 0;
     if (sh__error_pending()) return sh_error()->code;
     if (!graph) return sh_fail(SH_ERROR_NULL, "sh_pass_cse: the graph is NULL");
+    if (!changes) changes = &ignored;
     table t = {.mask = 15};
     while (t.mask < 2 * graph->size) t.mask = 2 * t.mask + 1;
     SH_TRY(sh__memory_map(&t.memory, graph));

@@ -165,7 +165,7 @@ static bool may_fold(const fuser *f, const product *p, const sh_node *node, cons
 
 static sh_tensor *wide(sh_tensor *t) { return t ? sh_to(t, SH_F64) : NULL; }
 
-/* The folded weight and bias, the scope's; NULL and an error. */
+/* The folded weight and bias, the scope's. */
 static sh_status fold(const product *p, const norm *n, sh_tensor **weight, sh_tensor **bias) {
     const sh_dtype dtype = (sh_dtype)p->weight->dtype;
     int64_t sizes[SH_MAX_DIMS] = {p->weight->sizes[0]};
@@ -307,8 +307,10 @@ static sh_status fold_all(fuser *f, size_t *changes) {
 }
 
 sh_status sh_pass_fuse_conv_bn(sh_graph *graph, size_t *changes) {
+    size_t ignored = 0;
     if (sh__error_pending()) return sh_error()->code;
     if (!graph) return sh_fail(SH_ERROR_NULL, "sh_pass_fuse_conv_bn: the graph is NULL");
+    if (!changes) changes = &ignored;
     fuser f = {.graph = graph};
     const sh_status status = fold_all(&f, changes);
     sh__identities_free(&f.weights);

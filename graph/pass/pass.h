@@ -12,7 +12,7 @@
 
 SH_BEGIN_DECLS
 
-/* Adds to `changes` how many nodes it changed or took out. On an error the graph is valid. */
+/* Adds to `changes`, which may be NULL, how many nodes it changed or took out. On an error the graph is valid. */
 typedef sh_status (*sh_pass)(sh_graph *graph, size_t *changes);
 
 /* Is this node meant? */
@@ -46,7 +46,7 @@ typedef struct sh_fold_options {
     void *user;
 } sh_fold_options;
 enum { SH_FOLD_BYTES = 65536 };
-/* `changes` and options may be NULL. */
+/* `changes` and options may be NULL, for the defaults. */
 SH_API sh_status sh_fold_constants(sh_graph *graph, const sh_fold_options *options, size_t *changes);
 SH_API sh_status sh_pass_fold_constants(sh_graph *graph, size_t *changes);
 
@@ -90,7 +90,8 @@ typedef struct sh_pass_options {
     bool lint;         /* after each: an error names the pass that broke the graph by its place */
     unsigned rounds;   /* at most; 0: 100. More is an error */
 } sh_pass_options;
-/* In this order; NULL ends the list. `changes` and options may be NULL. */
+/* In this order; NULL ends the list. `changes` becomes how many there were in all; it and options may be NULL. A pass of
+ * the user's own is never given a NULL `changes`. */
 SH_API sh_status sh_run_passes(sh_graph *graph, const sh_pass *passes, const sh_pass_options *options,
                                size_t *changes);
 

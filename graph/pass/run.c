@@ -4,15 +4,19 @@
 #include "graph/pass/pass.h"
 
 sh_status sh_pass_dead_code(sh_graph *graph, size_t *changes) {
+    size_t ignored = 0;
     if (sh__error_pending()) return sh_error()->code;
     if (!graph) return sh_fail(SH_ERROR_NULL, "sh_pass_dead_code: the graph is NULL");
+    if (!changes) changes = &ignored;
     *changes += sh_graph_eliminate_dead_code(graph, NULL, NULL);
     return SH_OK;
 }
 
 sh_status sh_pass_normalize_arguments(sh_graph *graph, size_t *changes) {
+    size_t ignored = 0;
     if (sh__error_pending()) return sh_error()->code;
     if (!graph) return sh_fail(SH_ERROR_NULL, "sh_pass_normalize_arguments: the graph is NULL");
+    if (!changes) changes = &ignored;
     SH_EACH_NODE(node, graph) {
         const uint64_t version = graph->version;
         SH_TRY(sh_node_normalize_arguments(node, SH_POSITIONAL_FORM));

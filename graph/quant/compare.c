@@ -10,6 +10,7 @@
 
 #include "dispatch/cold.h"
 #include "dispatch/memory_impl.h"
+#include "graph/given.h"
 #include "graph/quant/quant_impl.h"
 #include "graph/text.h"
 #include "ops/ops.h"
@@ -125,8 +126,8 @@ sh_comparison *sh_quantize_compare(sh_module *reference, sh_module *quantized, s
     sh_graph *graph = reference ? sh_graph_module_graph(reference) : NULL;
     sh_graph *other = quantized ? sh_graph_module_graph(quantized) : NULL;
     if (!graph || !other) {
-        sh_fail(SH_ERROR_TYPE, "sh_quantize_compare: the %s module is no graph module",
-                graph ? "quantised" : "float");
+        sh_fail(reference && quantized ? SH_ERROR_TYPE : SH_ERROR_NULL,
+                "sh_quantize_compare: the %s module is no graph module", graph ? "quantised" : "float");
         return NULL;
     }
     sh_comparison *c = sh__calloc(1, sizeof *c);
@@ -151,13 +152,19 @@ void sh_comparison_free(sh_comparison *comparison) {
 
 /* ---- reading ---- */
 
-size_t sh_comparison_size(const sh_comparison *comparison) { return comparison->n; }
+size_t sh_comparison_size(const sh_comparison *comparison) {
+    SH_GIVEN(comparison, 0);
+    return comparison->n;
+}
 
 const sh_comparison_row *sh_comparison_at(const sh_comparison *comparison, size_t i) {
+    SH_GIVEN(comparison, NULL);
     return i < comparison->n ? &comparison->rows[i] : NULL;
 }
 
 const sh_comparison_row *sh_comparison_find(const sh_comparison *comparison, const char *name) {
+    SH_GIVEN(comparison, NULL);
+    SH_GIVEN(name, NULL);
     for (size_t i = 0; i < comparison->n; i++)
         if (strcmp(comparison->rows[i].name, name) == 0) return &comparison->rows[i];
     return NULL;
@@ -183,6 +190,7 @@ static void put_rows(sh_text *text, const sh_comparison_row *const *rows, size_t
 
 char *sh_comparison_table(const sh_comparison *comparison, bool worst_first) {
     if (sh__error_pending()) return NULL;
+    SH_GIVEN(comparison, NULL);
     sh_text text = {0};
     const sh_comparison_row **rows = sh__alloc((comparison->n + 1) * sizeof(sh_comparison_row *));
     if (!rows) return NULL;

@@ -27,8 +27,8 @@ typedef struct sh_comparison_row {
  * up. The caller's (sh_comparison_free). */
 SH_API sh_comparison *sh_quantize_compare(sh_module *reference, sh_module *quantized, sh_arguments inputs);
 SH_API void sh_comparison_free(sh_comparison *comparison);
-/* In the order they run. */
 SH_API size_t sh_comparison_size(const sh_comparison *comparison);
+/* In the order they run; NULL without an error past the last. A row lives as long as the comparison. */
 SH_API const sh_comparison_row *sh_comparison_at(const sh_comparison *comparison, size_t i);
 /* The layer of this name; NULL without an error if there is none. */
 SH_API const sh_comparison_row *sh_comparison_find(const sh_comparison *comparison, const char *name);

@@ -151,8 +151,6 @@ static const sh_module_type module_types[] = {
 
 bool sh_is_observer(const sh_module *module) { return module && module->type->forward == forward; }
 
-void *sh_observer_user(const sh_module *observer) { return sh__observer_options(observer)->user; }
-
 /* ---- making ---- */
 
 static void set_limits(sh_observer_options *o) {
@@ -187,7 +185,7 @@ static sh_status check_range(const sh_observer_options *o, const char *name) {
         return sh_fail(SH_ERROR_VALUE, "%s: quant_min %d to quant_max %d is no range of %s with 0 in it",
                        name, o->quant_min, o->quant_max, sh_dtype_name(o->dtype));
     if (o->reduce_range && sh__is_symmetric(o) && o->dtype == SH_U8)
-        return sh_fail(SH_ERROR_VALUE, "%s: reduce_range doesn't go with a symmetric uint8", name);
+        return sh_fail(SH_ERROR_VALUE, "%s: reduce_range doesn't go with a symmetric u8", name);
     return SH_OK;
 }
 
@@ -196,8 +194,7 @@ static sh_status check(const sh_observer_options *o) {
         return sh_fail(SH_ERROR_VALUE, "sh_observer_new: no kind %d", (int)o->kind);
     const char *name = o->type ? o->type->name : kinds[o->kind].name;
     if (o->dtype != SH_U8 && o->dtype != SH_I8)
-        return sh_fail(SH_ERROR_DTYPE, "%s: dtype is %s, expected uint8 or int8", name,
-                       sh_dtype_name(o->dtype));
+        return sh_fail(SH_ERROR_DTYPE, "%s: dtype is %s, expected u8 or i8", name, sh_dtype_name(o->dtype));
     if ((unsigned)o->qscheme > SH_PER_CHANNEL_SYMMETRIC ||
         (!o->type && sh__is_per_channel(o) != kind_is_per_channel(o)))
         return sh_fail(SH_ERROR_VALUE, "%s: qscheme %d is not for this observer", name, (int)o->qscheme);
@@ -232,9 +229,14 @@ sh_module *sh_observer_new(const sh_observer_options *options) {
 
 static sh_status check_observer(const sh_module *observer, const char *function) {
     if (sh__error_pending()) return sh_error()->code;
-    return sh_is_observer(observer) ? SH_OK
-                                    : sh_fail(SH_ERROR_TYPE, "%s: %s is no observer", function,
-                                              observer ? observer->type->name : "NULL");
+    if (sh_is_observer(observer)) return SH_OK;
+    return sh_fail(observer ? SH_ERROR_TYPE : SH_ERROR_NULL, "%s: %s is no observer", function,
+                   observer ? observer->type->name : "NULL");
+}
+
+void *sh_observer_user(const sh_module *observer) {
+    if (check_observer(observer, "sh_observer_user") < 0) return NULL;
+    return sh__observer_options(observer)->user;
 }
 
 bool sh_observer_is_calibrated(const sh_module *observer) {

@@ -72,6 +72,7 @@ typedef struct sh_qparams {
 /* The options are copied. NULL and an error where they don't fit: a histogram per channel, a range without 0, another dtype. */
 SH_API sh_module *sh_observer_new(const sh_observer_options *options);
 SH_API bool sh_is_observer(const sh_module *module);
+/* `user` of its options. NULL and an error if it is no observer. */
 SH_API void *sh_observer_user(const sh_module *observer);
 /* Has it taken anything in? Fixed ones need not. */
 SH_API bool sh_observer_is_calibrated(const sh_module *observer);

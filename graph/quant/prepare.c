@@ -254,7 +254,7 @@ sh_module *sh__node_observer(const sh_node *node) {
 static sh_status check(const sh_module *module) {
     if (sh__error_pending()) return sh_error()->code;
     if (!module || !sh_graph_module_graph(module))
-        return sh_fail(SH_ERROR_TYPE,
+        return sh_fail(module ? SH_ERROR_TYPE : SH_ERROR_NULL,
                        "sh_quantize_prepare: %s is no graph module: trace it first (sh_symbolic_trace)",
                        module ? sh_module_type_of(module)->name : "NULL");
     if (sh_module_is_training(module))
