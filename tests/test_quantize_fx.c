@@ -164,6 +164,24 @@ Test(quantize_prepare, names_go_before_types_and_types_before_everything) {
     sh_graph_free(g);
 }
 
+Test(quantize_prepare, what_is_said_of_everything_anew_leaves_the_order_of_the_rest) {
+    sh_graph *g = sh_graph_new();
+    sh_node *x = sh_graph_placeholder(g, "x"), *y = call(g, "sigmoid", x);
+    const sh_qconfig q = sh_get_default_qconfig(NULL);
+    sh_qconfig bad = q;
+    bad.activation.dtype = SH_F32;
+    sh_qconfig_mapping *m = sh_qconfig_mapping_new();
+    sh_qconfig_mapping_set_global(m, &q);
+    sh_qconfig_mapping_set_object_type(m, "sig*", NULL);
+    sh_qconfig_mapping_set_object_type(m, "sigmoid", &q);
+    cr_expect(sh_qconfig_mapping_set_global(m, &q) == SH_OK);
+    cr_expect(sh_qconfig_mapping_find(m, y) == NULL, "the rule set first still stands");
+    cr_expect(sh_qconfig_mapping_set_global(m, &bad) < 0 && error_says(SH_ERROR_DTYPE, "dtype is f32"));
+    cr_expect(sh_qconfig_mapping_find(m, x) != NULL, "what is refused changes nothing");
+    sh_qconfig_mapping_free(m);
+    sh_graph_free(g);
+}
+
 Test(quantize_prepare, a_fixed_range_is_for_the_output_only) {
     SH_SCOPE {
         sh_graph *g = sh_graph_new();
@@ -263,7 +281,7 @@ Test(quantize_prepare, refuses_what_it_can_not_prepare) {
     SH_SCOPE {
         sh_module *plain = sh_nn_linear(2, 2), *traced = traced_net();
         cr_expect(sh_quantize_prepare(NULL, NULL, NULL) == NULL &&
-                  error_says(SH_ERROR_TYPE, "NULL is no graph module"));
+                  error_says(SH_ERROR_NULL, "NULL is no graph module"));
         cr_expect(sh_quantize_prepare(plain, NULL, NULL) == NULL &&
                   error_says(SH_ERROR_TYPE, "Linear is no graph"));
         sh_module_train(traced, true);
@@ -335,8 +353,8 @@ Test(quantize_convert, refuses_observers_that_have_seen_nothing_and_names_them) 
         cr_expect(sh_quantize_convert(p) == NULL);
         cr_expect(
             error_says(SH_ERROR_VALUE, "%activation_post_process_0, which observes %x, has seen nothing"));
-        cr_expect(sh_quantize_convert(NULL) == NULL && error_says(SH_ERROR_TYPE, "NULL is no graph module"));
-        cr_expect(sh_quantize_lower(NULL) == NULL && error_says(SH_ERROR_TYPE, "NULL is no graph module"));
+        cr_expect(sh_quantize_convert(NULL) == NULL && error_says(SH_ERROR_NULL, "NULL is no graph module"));
+        cr_expect(sh_quantize_lower(NULL) == NULL && error_says(SH_ERROR_NULL, "NULL is no graph module"));
         sh_module_release(p);
         sh_module_release(traced);
     }
@@ -614,7 +632,7 @@ Test(quantize_compare, computes_decibels_and_refuses_what_does_not_belong_togeth
         cr_expect(sh_quantize_compare(other, q, SH_ARGUMENTS(quantize_net_images(9))) == NULL);
         cr_expect(error_says(SH_ERROR_VALUE, "the float graph has no %relu"));
         cr_expect(sh_quantize_compare(NULL, q, SH_ARGUMENTS(x)) == NULL &&
-                  error_says(SH_ERROR_TYPE, "float module"));
+                  error_says(SH_ERROR_NULL, "float module"));
         sh_module_release(other);
         sh_module_release(q);
         sh_module_release(p);

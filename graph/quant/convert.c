@@ -10,6 +10,7 @@
 #include "graph/bind.h"
 #include "graph/module/module_impl.h"
 #include "graph/module/nn_types.h"
+#include "graph/pass/constant.h"
 #include "graph/quant/candidate.h"
 #include "graph/quant/grid.h"
 #include "graph/quant/quant_impl.h"
@@ -156,16 +157,11 @@ static sh_status emit_call(sh_graph *to, const sh_node *node, sh_node_map *map, 
     return before ? sh_node_map_set(map, weight, before) : SH_OK;
 }
 
-static sh_tensor *tensor_of(const sh_node *get_attr) {
-    sh_tensor *own = sh_graph_attr(get_attr->graph, get_attr->target);
-    const sh_graph_root *root = sh__graph_root(get_attr->graph);
-    return own || !root->tensor ? own : root->tensor(root->object, get_attr->target);
-}
-
 static sh_status emit_product(conversion *c, sh_graph *to, const sh_node *node, sh_node_map *map) {
     const sh_qconfig *q = sh_node_meta(node, SH__QCONFIG).as.pointer;
     sh_node *get_attr = sh__weight_of_call(node);
-    sh_tensor *weight = get_attr ? tensor_of(get_attr) : sh_module_parameter(sh_node_module(node), "weight");
+    sh_tensor *weight =
+        get_attr ? sh__constant_of(get_attr) : sh_module_parameter(sh_node_module(node), "weight");
     if (!weight) return sh_fail(SH_ERROR_VALUE, "sh_quantize_convert: %%%s has no weight", node->name->text);
     sh_node *stored = sh__weight_node(&c->weights, to, weight, &q->weight, node->name->text);
     if (!stored) return sh_error()->code;
@@ -193,7 +189,8 @@ static sh_status emit(sh_graph *to, const sh_node *node, sh_node_map *map, void 
 sh_module *sh_quantize_convert_to_reference(sh_module *prepared) {
     const sh_graph *graph = prepared && !sh_error() ? sh_graph_module_graph(prepared) : NULL;
     if (!graph) {
-        sh_fail(SH_ERROR_TYPE, "sh_quantize_convert: %s is no graph module that was prepared",
+        sh_fail(prepared ? SH_ERROR_TYPE : SH_ERROR_NULL,
+                "sh_quantize_convert: %s is no graph module that was prepared",
                 prepared ? sh_module_type_of(prepared)->name : "NULL");
         return NULL;
     }

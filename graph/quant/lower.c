@@ -13,6 +13,7 @@
 #include "dispatch/chain.h"
 #include "graph/bind.h"
 #include "graph/module/module_impl.h"
+#include "graph/pass/constant.h"
 #include "graph/quant/candidate.h"
 #include "graph/quant/grid.h"
 #include "graph/quant/quant_impl.h"
@@ -60,16 +61,12 @@ static bool is_stored_weight(const sh_node *node) {
     return t && sh_tensor_dtype(t) == SH_I8;
 }
 
-/* The scales of a weight that has one: an attribute with one entry. */
+/* The scales of a weight that has one: a constant with one entry. */
 static sh_node *single_scale(sh_graph *to, const char *weight, double scale) {
-    char name[256];
+    char wish[256];
     sh_node *node = NULL;
-    size_t n = (size_t)snprintf(name, sizeof name, "%.200s_scale", weight);
-    for (unsigned i = 1; sh_graph_attr(to, name); i++) snprintf(name + n, sizeof name - n, "_%u", i);
-    SH_SCOPE {
-        sh_tensor *t = SH_FLOATS((float)scale);
-        if (t && sh_graph_set_attr(to, name, t) >= 0) node = sh_graph_get_attr(to, name);
-    }
+    snprintf(wish, sizeof wish, "%.200s_scale", weight);
+    SH_SCOPE node = sh__constant_new(to, wish, SH_FLOATS((float)scale));
     return node;
 }
 
@@ -243,7 +240,7 @@ static sh_status emit(sh_graph *to, const sh_node *node, sh_node_map *map, void 
 sh_module *sh_quantize_lower(sh_module *reference) {
     const sh_graph *graph = reference && !sh_error() ? sh_graph_module_graph(reference) : NULL;
     if (!graph) {
-        sh_fail(SH_ERROR_TYPE, "sh_quantize_lower: %s is no graph module",
+        sh_fail(reference ? SH_ERROR_TYPE : SH_ERROR_NULL, "sh_quantize_lower: %s is no graph module",
                 reference ? sh_module_type_of(reference)->name : "NULL");
         return NULL;
     }

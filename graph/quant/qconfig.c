@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dispatch/filter.h"
+#include "graph/given.h"
 #include "graph/module/graph_module.h"
 #include "graph/module/module_impl.h"
 
@@ -34,9 +35,8 @@ sh_qconfig sh_get_default_qconfig(const char *backend) {
     const sh_observer_options per_tensor = {.dtype = SH_I8, .qscheme = SH_PER_TENSOR_SYMMETRIC};
     const sh_observer_options per_channel = {
         .kind = SH_PER_CHANNEL_MIN_MAX_OBSERVER, .dtype = SH_I8, .qscheme = SH_PER_CHANNEL_SYMMETRIC};
-    return (sh_qconfig){
-        .activation = {.kind = SH_HISTOGRAM_OBSERVER, .dtype = SH_U8, .reduce_range = !qnnpack && x86},
-        .weight = qnnpack ? per_tensor : per_channel};
+    return (sh_qconfig){.activation = {.kind = SH_HISTOGRAM_OBSERVER, .dtype = SH_U8, .reduce_range = x86},
+                        .weight = qnnpack ? per_tensor : per_channel};
 }
 
 static sh_status set_fixed(sh_qconfig_mapping *m, const char *types, const sh_qconfig *plain, double scale,
@@ -98,12 +98,21 @@ static sh_status check(const sh_qconfig *qconfig) {
     return SH_OK;
 }
 
+/* What is said of everything takes the place of what was: it is one rule, and the order of the others stays. */
+static rule *global_rule(sh_qconfig_mapping *m) {
+    for (size_t i = 0; i < m->n; i++)
+        if (m->rules[i].kind == BY_NOTHING) return &m->rules[i];
+    return NULL;
+}
+
 static sh_status add(sh_qconfig_mapping *m, rule_kind kind, const char *text, const sh_qconfig *qconfig) {
     rule made;
     if (sh__error_pending()) return sh_error()->code;
     if (!m || !text)
         return sh_fail(SH_ERROR_NULL, "sh_qconfig_mapping: %s is NULL", m ? "the name" : "the mapping");
     if (qconfig) SH_TRY(check(qconfig));
+    rule *known = kind == BY_NOTHING ? global_rule(m) : NULL;
+    if (known) return make_rule(known, kind, text, qconfig);
     rule *rules = sh__realloc(m->rules, (m->n + 1) * sizeof *rules);
     if (!rules) return SH_ERROR_MEMORY;
     m->rules = rules;
@@ -116,8 +125,6 @@ static sh_status add(sh_qconfig_mapping *m, rule_kind kind, const char *text, co
 }
 
 sh_status sh_qconfig_mapping_set_global(sh_qconfig_mapping *mapping, const sh_qconfig *qconfig) {
-    for (size_t i = 0; mapping && i < mapping->n; i++)
-        if (mapping->rules[i].kind == BY_NOTHING) mapping->rules[i] = mapping->rules[--mapping->n];
     return add(mapping, BY_NOTHING, "", qconfig);
 }
 
@@ -165,7 +172,8 @@ static bool matches(const rule *r, const sh_node *node) {
 }
 
 const sh_qconfig *sh_qconfig_mapping_find(const sh_qconfig_mapping *mapping, const sh_node *node) {
-    if (!mapping || !node) return NULL;
+    SH_GIVEN(mapping, NULL);
+    SH_GIVEN(node, NULL);
     for (int kind = 0; kind < RULE_KINDS; kind++)
         for (size_t i = 0; i < mapping->n; i++) {
             const rule *r = &mapping->rules[i];

@@ -4,8 +4,9 @@
  *     sh_qconfig_mapping_set_module_name(m, "fc", NULL);            // stays float
  *     sh_qconfig_mapping_set_object_type(m, "conv*|Conv*", &mine);
  *
- * What is said of a name goes before what is said of a type, and that before what is said of everything; of two that say
- * it of the same in one way, the one set first stands. */
+ * What is said of a name goes before what is said of a regular expression of names, that before what is said of a type,
+ * and that before what is said of everything. Of two that say it of the same in one way, the one set first stands; but
+ * what is said of everything, the one set last. A qconfig that no observer fits is an error, and nothing changes. */
 #ifndef SH_GRAPH_QUANT_QCONFIG_H
 #define SH_GRAPH_QUANT_QCONFIG_H
 
