@@ -8,8 +8,8 @@
 
 #include "dispatch/memory_impl.h"
 #include "graph/module/module_impl.h"
+#include "graph/pass/constant.h"
 #include "graph/quant/grid.h"
-#include "graph/recorder.h"
 #include "ops/ops.h"
 
 /* ---- numbers ---- */
@@ -37,15 +37,11 @@ static sh_tensor *stored(sh_tensor *weight, const sh_qparams *q) {
 
 /* ---- nodes ---- */
 
-/* A get_attr node of a new attribute `layer_part`. */
+/* A get_attr node of a new attribute like `layer_part`. */
 static sh_node *attribute(sh_graph *to, const char *layer, const char *part, sh_tensor *value) {
-    char name[256];
-    size_t n = (size_t)snprintf(name, sizeof name, "%.200s_%s", layer, part);
-    for (unsigned i = 1; sh_graph_attr(to, name); i++) snprintf(name + n, sizeof name - n, "_%u", i);
-    if (!value || sh_graph_set_attr(to, name, value) < 0) return NULL;
-    sh_node *node = sh_graph_get_attr(to, name);
-    if (node) sh__recorder_set_spec(node, value);
-    return node;
+    char wish[256];
+    snprintf(wish, sizeof wish, "%.200s_%s", layer, part);
+    return sh__constant_new(to, wish, value);
 }
 
 static sh_node *channel_node(sh_graph *to, sh_node *weight, const sh_qparams *q, const char *layer) {
