@@ -414,7 +414,7 @@ Test(ir, what_is_wrong_in_a_line_is_said_with_its_place) {
         {"module : GraphModule()\ngraph():\n  %x = call_module[target=''](args = (), kwargs = {})",
          "it:4:3: %x calls the module that its graph is"},
         {"module : Graph()", "it:2:10: there is no type of modules Graph"},
-        {"module : GraphModule(a=1)", "it:2:22: expected a ), got a"},
+        {"module : GraphModule(a=1)", "it:2:22: GraphModule has no option a"},
         {"module : GraphModule()", "it:2:23: the graph of module \"\" is missing"},
         {"module : Sequential()\nmodule a : GraphModule()", "the graph of module \"a\" is missing"},
         {"module : Sequential()\ngraph():", "it:3:6: there is no graph module  above"},

@@ -7,6 +7,8 @@
 #include "graph/graph_impl.h"
 #include "graph/text.h"
 
+enum { SH__CODE_IN_PLACE = 32 }; /* entries of a list, the most that SH_LIST can count */
+
 /* What a node's variable holds, by its C type. */
 typedef enum sh_code_kind {
     SH_CODE_NOTHING, /* there is no variable: nobody uses it */

@@ -1,12 +1,10 @@
 /* expression.c - arguments as C expressions.
  *
  * SH_ARGUMENTS and its like take tensors, numbers, strings, lists and sh_value alike, so a node's variable stands for
- * itself there, whatever it holds. Lists of up to 32 entries are written in place (more is what SH_LIST can't count);
+ * itself there, whatever it holds. Lists of up to SH__CODE_IN_PLACE entries are written in place;
  * longer ones are arrays of their own, remembered for the statement at hand. */
 #include "graph/code/coder.h"
 #include "graph/code/literal.h"
-
-enum { IN_PLACE = 32 };
 
 /* ---- nodes ---- */
 
@@ -93,7 +91,7 @@ static const char *array_of(const sh_coder *c, const sh_arg *list) {
 
 sh_status sh__code_list(sh_coder *c, const sh_arg *list, bool tensors) {
     const char *const type = tensors ? "tensors" : "ints";
-    if (list->count > IN_PLACE) {
+    if (list->count > SH__CODE_IN_PLACE) {
         sh__text_put(&c->out, "sh_%s_of(%s, %u)", type, array_of(c, list), list->count);
         return SH_OK;
     }
@@ -110,11 +108,11 @@ sh_status sh__code_list(sh_coder *c, const sh_arg *list, bool tensors) {
 /* ---- long lists ---- */
 
 static sh_status declare_array(sh_coder *c, const sh_node *node, const sh_arg *list) {
-    if (!sh_arg_is_list(*list) || list->count <= IN_PLACE) return SH_OK;
+    if (!sh_arg_is_list(*list) || list->count <= SH__CODE_IN_PLACE) return SH_OK;
     if (c->narrays == SH_MAX_ARGS)
         return sh_fail(SH_ERROR_UNSUPPORTED,
                        "sh_graph_code: %%%s has more than %d lists of more than %d entries", node->name->text,
-                       SH_MAX_ARGS, IN_PLACE);
+                       SH_MAX_ARGS, SH__CODE_IN_PLACE);
     const bool tensors = sh__code_holds_tensors(c, list);
     const char *name = sh__take_identifier(&c->names, "list");
     if (!name) return SH_ERROR_MEMORY;

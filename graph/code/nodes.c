@@ -112,12 +112,12 @@ static uint32_t count_outputs(const sh_coder *c, const sh_arg *arg) {
 static sh_status put_list(sh_coder *c, const sh_arg *arg) {
     const uint32_t n = count_outputs(c, arg);
     const char *separator = "";
-    if (n > 32)
+    if (n > SH__CODE_IN_PLACE)
         sh__text_put(&c->out, "sh_list_value(sh_tensors_of((sh_tensor *const[]){");
     else
         sh__text_put(&c->out, n ? "sh_list_value(SH_LIST(" : "sh_list_value(sh_tensors_of(NULL, 0");
     SH_TRY(put_outputs(c, arg, &separator));
-    sh__text_put(&c->out, n > 32 ? "}, %u))" : "))", n);
+    sh__text_put(&c->out, n > SH__CODE_IN_PLACE ? "}, %u))" : "))", n);
     return SH_OK;
 }
 

@@ -126,11 +126,7 @@ static sh_status read_alias(sh_ir_reader *r, const sh_ir_token *token, const cha
 static sh_status read_new(sh_ir_reader *r, const sh_ir_token *token, const char *path) {
     sh_module *module;
     SH_TRY(new_module(r, &module));
-    sh_status status = module->type == &sh__graph_module_type
-                           ? sh__ir_take(r, '(', "a ( behind the type") < 0 || sh__ir_take(r, ')', "a )") < 0
-                                 ? sh_error()->code
-                                 : SH_OK
-                           : read_state(r, module->type, module->state);
+    sh_status status = read_state(r, module->type, module->state);
     if (status >= 0) status = read_rest(r, module);
     if (status >= 0 && *path) return hang(r, token, path, module);
     if (status >= 0 && r->root) status = sh__ir_bad(r, token, "there is a root module already");
