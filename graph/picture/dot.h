@@ -24,8 +24,8 @@ typedef enum sh_picture_color {
 typedef struct sh_picture_options {
     const char *title; /* optional */
     bool full;         /* every node, however many there are */
-    const sh_node
-        *around; /* only what is up to `depth` arrows away from it, and stubs of what follows; full */
+    /* Only what is up to `depth` arrows away from this node, and stubs of what follows; never folded. Optional. */
+    const sh_node *around;
     int64_t depth;
     sh_picture_color color;
     const sh_timing *timing; /* needed for SH_COLOR_TIME: runs of this graph */

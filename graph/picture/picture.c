@@ -42,10 +42,6 @@ static sh_status choose(sh_picture *p) {
 
 /* ---- arrows ---- */
 
-typedef struct arrows {
-    uint32_t *met; /* by item: the item + 1 that an arrow from it was drawn to last */
-} arrows;
-
 static void put_arrow(sh_picture *p, uint32_t from, uint32_t to, const sh_node *node) {
     const bool across = p->items[from].column != p->items[to].column;
     sh__text_put(&p->out, "    n%u -> n%u", p->order[p->items[from].begin]->id,
@@ -59,23 +55,24 @@ static void put_arrow(sh_picture *p, uint32_t from, uint32_t to, const sh_node *
     sh__text_put(&p->out, across || (p->folded && node->has_spec) ? "];\n" : ";\n");
 }
 
-static void put_arrows_to(sh_picture *p, uint32_t to, const arrows *a) {
+/* `met`: by item, the item + 1 that an arrow from it was drawn to last. */
+static void put_arrows_to(sh_picture *p, uint32_t to, uint32_t *met) {
     const sh_figure *item = &p->items[to];
     for (uint32_t k = item->begin; k < item->end; k++)
         for (uint32_t i = 0; i < p->order[k]->ninputs; i++) {
             const sh_node *input = p->order[k]->uses[i].input;
             const uint32_t from = p->item_of[input->id];
-            if (!from || from - 1 == to || a->met[from - 1] == to + 1) continue;
-            a->met[from - 1] = to + 1;
+            if (!from || from - 1 == to || met[from - 1] == to + 1) continue;
+            met[from - 1] = to + 1;
             put_arrow(p, from - 1, to, input);
         }
 }
 
 static sh_status put_arrows(sh_picture *p) {
-    arrows a = {sh__calloc(p->nitems + 1, sizeof *a.met)};
-    if (!a.met) return SH_ERROR_MEMORY;
-    for (uint32_t to = 0; to < p->nitems; to++) put_arrows_to(p, to, &a);
-    sh__free(a.met);
+    uint32_t *met = sh__calloc(p->nitems + 1, sizeof *met);
+    if (!met) return SH_ERROR_MEMORY;
+    for (uint32_t to = 0; to < p->nitems; to++) put_arrows_to(p, to, met);
+    sh__free(met);
     return SH_OK;
 }
 
