@@ -119,13 +119,18 @@ static void options_struct(FILE *out, const op *o) {
 
 /* ---- functions and macros ---- */
 
-static void declaration(FILE *out, const op *o, const char *suffix) {
-    fprintf(out, "SH_API ");
+/* "sh_tensor *sh_add_("; what works in place gives the tensor it was given. */
+static void function_start(FILE *out, const op *o, const char *suffix) {
     if (*suffix)
         fprintf(out, "sh_tensor *");
     else
         gen_return_type(out, o);
     fprintf(out, "sh_%s%s(", o->c, suffix);
+}
+
+static void declaration(FILE *out, const op *o, const char *suffix) {
+    fprintf(out, "SH_API ");
+    function_start(out, o, suffix);
     gen_function_params(out, o);
     fprintf(out, ");\n");
 }
@@ -216,11 +221,7 @@ static bool needs_overload(const op *o) {
 static void cxx_overload(FILE *out, const op *o, const char *suffix) {
     const char *separator = "";
     fprintf(out, o->options ? "template <class... K, class = ::sh__cxx::keywords<K...>> " : "inline ");
-    if (*suffix)
-        fprintf(out, "sh_tensor *");
-    else
-        gen_return_type(out, o);
-    fprintf(out, "sh_%s%s(", o->c, suffix);
+    function_start(out, o, suffix);
     for (uint32_t i = 0; i < o->schema->nparams; i++) {
         const sh_param *p = &o->schema->params[i];
         if (!gen_is_required(p)) continue;
