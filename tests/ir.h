@@ -5,30 +5,29 @@
 #include "tests/fx_nets.h"
 #include "tests/graphs.h"
 
-/* Parsed and written again the text is the same; frees it. */
-static inline bool graph_comes_back(char *text) {
-    sh_graph *graph = text ? sh_graph_parse(text, strlen(text), "it") : NULL;
-    char *again = graph ? sh_graph_ir(graph) : NULL;
+/* Frees both. */
+static inline bool is_text_again(char *text, char *again) {
     const bool same = again && strcmp(text, again) == 0;
     if (!same)
         fprintf(stderr, "%s\n%s\nbecame\n%s\n", message(), text ? text : "nothing",
                 again ? again : "nothing");
-    sh_graph_free(graph);
     free(again);
     free(text);
     return same;
 }
 
+/* Parsed and written again the text is the same; frees it. */
+static inline bool graph_comes_back(char *text) {
+    sh_graph *graph = text ? sh_graph_parse(text, strlen(text), "it") : NULL;
+    const bool same = is_text_again(text, graph ? sh_graph_ir(graph) : NULL);
+    sh_graph_free(graph);
+    return same;
+}
+
 static inline bool module_comes_back(char *text) {
     sh_module *module = text ? sh_graph_module_parse(text, strlen(text), "it") : NULL;
-    char *again = module ? sh_graph_module_ir(module) : NULL;
-    const bool same = again && strcmp(text, again) == 0;
-    if (!same)
-        fprintf(stderr, "%s\n%s\nbecame\n%s\n", message(), text ? text : "nothing",
-                again ? again : "nothing");
+    const bool same = is_text_again(text, module ? sh_graph_module_ir(module) : NULL);
     sh_module_release(module);
-    free(again);
-    free(text);
     return same;
 }
 

@@ -6,24 +6,10 @@
 #include <unistd.h>
 
 #include "tests/fail_each.h"
+#include "tests/folder.h"
 #include "tests/ir.h"
 
-static char folder[] = "/tmp/shunt-graph-XXXXXX";
-static void make_folder(void) { cr_assert(ne(ptr, mkdtemp(folder), NULL)); }
-static void drop_folder(void) {
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    cr_assert(eq(int, system(command), 0));
-}
 TestSuite(graph_file, .init = make_folder, .fini = drop_folder);
-
-static const char *in_folder(const char *name) {
-    static char paths[4][256];
-    static int i;
-    char *path = paths[i++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
 
 /* A file's bytes, for free(). */
 static char *bytes_of(const char *path, size_t *n) {

@@ -3,15 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tests/folder.h"
 #include "tests/modes.h"
 
-static char folder[] = "/tmp/shunt-spec-XXXXXX";
-static void make_folder(void) { cr_assert(ne(ptr, mkdtemp(folder), NULL)); }
-static void drop_folder(void) {
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    cr_assert(eq(int, system(command), 0));
-}
 TestSuite(spec, .init = make_folder, .fini = drop_folder);
 
 /* The spec with OUT replaced by a file in the folder, as a mode. */
