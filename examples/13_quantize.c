@@ -41,15 +41,11 @@ int main(void) {
         /* what they saw becomes scales and zero points, the layers become integer ops */
         sh_module *quantized = sh_quantize_convert(prepared);
         char *text = quantized ? sh_graph_text(sh_graph_module_graph(quantized)) : NULL;
-        if (!text) {
-            fprintf(stderr, "%s\n", sh_error()->message);
-            return 1;
-        }
-        puts(text);
+        puts(text ? text : sh_error()->message);
 
         sh_comparison *comparison = sh_quantize_compare(traced, quantized, SH_ARGUMENTS(x));
         char *table = sh_comparison_table(comparison, true);
-        printf("\nworst first:\n%s", table);
+        if (table) printf("\nworst first:\n%s", table);
         printf("the whole net: %.1f dB\n", sh_compute_sqnr(sh_forward(model, x), sh_forward(quantized, x)));
 
         free(table);
@@ -60,5 +56,6 @@ int main(void) {
         sh_module_release(traced);
         sh_module_release(model);
     }
+    if (sh_error()) fprintf(stderr, "%s\n", sh_error()->message);
     return sh_error() != NULL;
 }
