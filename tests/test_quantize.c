@@ -247,7 +247,7 @@ Test(quantize, each_allocation_may_fail) {
         reals = sh_rand(SH_SIZES(1, 4, 9, 9));
         channel_scales = sh_ones(SH_SIZES(4));
         negative = sh_full(SH_SIZES(1, 8, 9, 9), -5, .dtype = SH_I8);
-        many_filters = sh_ones(SH_SIZES(20, 8, 3, 3), .dtype = SH_I8);
+        many_filters = sh_ones(SH_SIZES(120, 8, 3, 3), .dtype = SH_I8);
         rows = sh_full(SH_SIZES(40, 8), -5, .dtype = SH_I8);
         channel_points = sh_zeros(SH_SIZES(4), .dtype = SH_I64);
         ar_fail_each("quantized_conv2d", convolve);

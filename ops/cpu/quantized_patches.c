@@ -20,9 +20,9 @@ enum {
     MOST_BYTES = 1024 * 1024, /* where weights, which are packed for each part again, are more */
     SUMS = 64 * 1024,         /* at a time */
     FEW_PIXELS = 64,          /* at least so many pixels */
-    FEW_OUTPUTS = 16,
-    FEW_PRODUCTS = 64,
-    PRODUCTS = 32 /* one element's worth of work */
+    FEW_OUTPUTS = 16,         /* fewer are sooner done by ourselves */
+    MANY_WEIGHTS = 8192,      /* of a group: the copies pay; half without copies */
+    PRODUCTS = 32             /* one element's worth of work */
 };
 
 typedef struct job {
@@ -45,9 +45,15 @@ typedef struct room {
     int32_t *sums;    /* [pixels, width] */
 } room;
 
+/* Filters of one pixel over what counts as one line. */
+static bool is_direct(const sh_conv *c) {
+    return sh_window_is_plain(&c->x) && sh_window_is_plain(&c->y) && c->y.out == 1;
+}
+
 bool sh_quantized_patches_win(const sh_conv *c) {
-    return c->outputs / c->groups >= FEW_OUTPUTS &&
-           c->channels / c->groups * c->y.kernel * c->x.kernel >= FEW_PRODUCTS;
+    const int64_t width = c->outputs / c->groups,
+                  products = c->channels / c->groups * c->y.kernel * c->x.kernel;
+    return width >= FEW_OUTPUTS && width * products >= (is_direct(c) ? MANY_WEIGHTS / 2 : MANY_WEIGHTS);
 }
 
 /* ---- patches ---- */
@@ -207,6 +213,6 @@ sh_status sh_quantized_patches(sh_tensor *r, const sh_conv *c, const sh_quantize
              .depth = c->channels / c->groups,
              .width = c->outputs / c->groups};
     j.products = j.depth * c->y.kernel * c->x.kernel;
-    j.is_direct = sh_window_is_plain(&c->x) && sh_window_is_plain(&c->y) && c->y.out == 1;
+    j.is_direct = is_direct(c);
     return convolve(&j, sh__threads(r->numel * j.products / PRODUCTS));
 }
