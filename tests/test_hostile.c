@@ -472,6 +472,30 @@ Test(hostile, texts_that_ask_for_much) {
     check_text("%x = placeholder[target=x], meta = {", "a:1,", 1 << 20, "}", "is given twice");
 }
 
+/* Each module holds the one before it, `times` times over. */
+static void put_modules(buffer *b, size_t n, int times) {
+    char line[64];
+    put_text(b, "shunt-ir 1\nmodule : GraphModule()\nmodule m0 : Module()\n");
+    for (size_t i = 1; i < n; i++) {
+        snprintf(line, sizeof line, "module m%zu : Module()\n", i);
+        put_text(b, line);
+        for (int k = 0; k < times; k++) {
+            snprintf(line, sizeof line, "module m%zu.c%d = m%zu\n", i, k, i - 1);
+            put_text(b, line);
+        }
+    }
+}
+
+Test(hostile, texts_whose_modules_hang_in_each_other) {
+    buffer b = {0};
+    put_modules(&b, 1 << 16, 1);
+    check_and_free(read_text, &b, "modules nest deeper than 64");
+    put_modules(&b, 60, 2);
+    check_and_free(read_text, &b, "modules hang at more than");
+    put_text(&b, "shunt-ir 1\nmodule : GraphModule()\nmodule a : Module()\nmodule b = a\nmodule b.c = b\n");
+    check_and_free(read_text, &b, "hangs at several paths");
+}
+
 static void put_nodes(buffer *b, size_t n) {
     char line[64];
     for (size_t i = 0; i < n; i++) {

@@ -10,7 +10,7 @@
 #include "graph/paths.h"
 #include "graph/print.h"
 
-enum { SH_IR_VERSION = 1, SH_IR_DEEPEST = 64 };
+enum { SH_IR_VERSION = 1, SH_IR_DEEPEST = 64, SH_IR_MOST_PATHS = 1 << 18 };
 
 /* Numbers are written and read in the C locale, whatever the program's is. */
 typedef struct sh_ir_locale {
@@ -56,6 +56,8 @@ typedef struct sh_ir_reader {
     void *user;
     sh_symbols tensors; /* by key; object: borrowed */
     sh_seen graphs;     /* those that were read */
+    sh_seen shared;     /* modules that hang at several paths, and what is in them: complete */
+    size_t paths;       /* of modules */
     sh_module *root;    /* owned; NULL: none yet */
     sh_graph *bare;     /* owned: a graph without modules */
     sh_graph *graph;    /* whose nodes are read; NULL: none yet */

@@ -115,6 +115,7 @@ static void end_reader(sh_ir_reader *r) {
     sh__free(r->entries);
     sh__symbols_free(&r->tensors);
     sh__seen_free(&r->graphs);
+    sh__seen_free(&r->shared);
     sh__text_drop(&r->path_text);
 }
 

@@ -11,18 +11,25 @@
 
 /* ---- places ---- */
 
+static size_t depth_of(const char *path) {
+    size_t depth = 0;
+    for (; *path; path++) depth += *path == '.';
+    return depth;
+}
+
 /* The module that holds the last part of a path, `*name`. */
 static sh_status find_holder(sh_ir_reader *r, const sh_ir_token *token, const char *path, sh_module **holder,
                              const char **name) {
     const char *const dot = strrchr(path, '.');
     char *const way = sh__ir_keep(r, strlen(path) + 1);
     if (!way) return sh_error()->code;
-    size_t depth = 0;
-    for (const char *at = path; *at; at++) depth += *at == '.';
-    if (depth > SH_IR_DEEPEST) return sh__ir_bad(r, token, "modules nest deeper than %d", SH_IR_DEEPEST);
+    if (depth_of(path) > SH_IR_DEEPEST)
+        return sh__ir_bad(r, token, "modules nest deeper than %d", SH_IR_DEEPEST);
     snprintf(way, strlen(path) + 1, "%.*s", dot ? (int)(dot - path) : 0, path);
     *holder = r->root ? sh_module_child(r->root, way) : NULL;
     *name = dot ? dot + 1 : path;
+    if (sh__seen_holds(&r->shared, *holder))
+        return sh__ir_bad(r, token, "%.200s hangs at several paths, and so is complete", way);
     if (*holder) return SH_OK;
     return sh__ir_bad(r, token, "there is no module %.200s above that could hold %.200s", way, *name);
 }
@@ -114,12 +121,26 @@ static sh_status hang(sh_ir_reader *r, const sh_ir_token *token, const char *pat
     return sh_module_give(holder, name, module) ? SH_OK : sh__ir_at(r, token);
 }
 
+/* A few lines could hang modules in each other so that there are more paths than anybody could walk, or a longer one. */
+static sh_status count_paths(sh_ir_reader *r, const sh_ir_token *token, const sh_module *module,
+                             size_t depth) {
+    if (++r->paths > SH_IR_MOST_PATHS)
+        return sh__ir_bad(r, token, "modules hang at more than %d paths", SH_IR_MOST_PATHS);
+    if (depth > SH_IR_DEEPEST) return sh__ir_bad(r, token, "modules nest deeper than %d", SH_IR_DEEPEST);
+    sh__seen_first(&r->shared, module);
+    if (sh__error_pending()) return sh_error()->code;
+    for (uint32_t i = 0; i < module->children.n; i++)
+        SH_TRY(count_paths(r, token, module->children.at[i].object, depth + 1));
+    return SH_OK;
+}
+
 static sh_status read_alias(sh_ir_reader *r, const sh_ir_token *token, const char *path) {
     const sh_ir_token place = r->token;
     const char *first;
     SH_TRY(sh__ir_take_text(r, "the path of a module", &first));
     sh_module *module = r->root ? sh_module_child(r->root, first) : NULL;
     if (!module) return sh__ir_bad(r, &place, "there is no module %.200s above", first);
+    SH_TRY(count_paths(r, token, module, depth_of(path)));
     return hang(r, token, path, sh_module_keep(module));
 }
 
