@@ -140,8 +140,8 @@ static sh_status read_alias(sh_ir_reader *r, const sh_ir_token *token, const cha
     SH_TRY(sh__ir_take_text(r, "the path of a module", &first));
     sh_module *module = r->root ? sh_module_child(r->root, first) : NULL;
     if (!module) return sh__ir_bad(r, &place, "there is no module %.200s above", first);
-    SH_TRY(count_paths(r, token, module, depth_of(path)));
-    return hang(r, token, path, sh_module_keep(module));
+    SH_TRY(hang(r, token, path, sh_module_keep(module)));
+    return count_paths(r, token, module, depth_of(path));
 }
 
 static sh_status read_new(sh_ir_reader *r, const sh_ir_token *token, const char *path) {
