@@ -314,7 +314,7 @@ Test(quantize_prepare, refuses_configurations_that_no_observer_fits) {
               error_says(SH_ERROR_NULL, "name is NULL"));
     cr_expect(sh_qconfig_mapping_set_module_name(NULL, "a", NULL) < 0 &&
               error_says(SH_ERROR_NULL, "mapping is NULL"));
-    sh_get_default_qconfig("cuda");
+    cr_expect(sh_get_default_qconfig("cuda").activation.reduce_range, "as fbgemm");
     cr_expect(error_says(SH_ERROR_VALUE, "backend is cuda"));
     sh_qconfig_mapping_free(m);
 }

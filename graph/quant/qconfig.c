@@ -27,16 +27,16 @@ struct sh_qconfig_mapping {
 
 sh_qconfig sh_get_default_qconfig(const char *backend) {
     const char *name = backend ? backend : "fbgemm";
-    const bool x86 = strcmp(name, "fbgemm") == 0 || strcmp(name, "x86") == 0,
-               qnnpack = strcmp(name, "qnnpack") == 0;
-    if (!x86 && !qnnpack && strcmp(name, "onednn") != 0)
+    const bool qnnpack = strcmp(name, "qnnpack") == 0, onednn = strcmp(name, "onednn") == 0;
+    if (!qnnpack && !onednn && strcmp(name, "fbgemm") != 0 && strcmp(name, "x86") != 0)
         sh_fail(SH_ERROR_VALUE,
                 "sh_get_default_qconfig: backend is %s, expected fbgemm, x86, onednn or qnnpack", name);
     const sh_observer_options per_tensor = {.dtype = SH_I8, .qscheme = SH_PER_TENSOR_SYMMETRIC};
     const sh_observer_options per_channel = {
         .kind = SH_PER_CHANNEL_MIN_MAX_OBSERVER, .dtype = SH_I8, .qscheme = SH_PER_CHANNEL_SYMMETRIC};
-    return (sh_qconfig){.activation = {.kind = SH_HISTOGRAM_OBSERVER, .dtype = SH_U8, .reduce_range = x86},
-                        .weight = qnnpack ? per_tensor : per_channel};
+    return (sh_qconfig){
+        .activation = {.kind = SH_HISTOGRAM_OBSERVER, .dtype = SH_U8, .reduce_range = !qnnpack && !onednn},
+        .weight = qnnpack ? per_tensor : per_channel};
 }
 
 static sh_status set_fixed(sh_qconfig_mapping *m, const char *types, const sh_qconfig *plain, double scale,
