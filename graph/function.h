@@ -22,8 +22,8 @@
 
 SH_BEGIN_DECLS
 
-/* Sets `result` to a tensor, a list of tensors (sh_list_value), a number, a dtype or None (it is None when the body starts); tensors
- * are arguments or the scope's. Arguments are borrowed. */
+/* Sets `result` to a tensor, a list of tensors (sh_list_value), a number, a dtype or None (it is None when the body
+ * starts); tensors are arguments or the scope's. Arguments are borrowed. */
 typedef sh_status (*sh_function_body)(void *user, sh_arguments args, sh_value *result);
 /* dtype and shape of the one tensor that the body would give; reads no data. */
 typedef sh_status (*sh_function_infer)(void *user, sh_arguments args, sh_spec *result);

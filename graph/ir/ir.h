@@ -12,15 +12,15 @@
  *         %linear : [num_users=1] = call_module[target=linear](args = (%x,), kwargs = {}), tensor = f32[2, 4]
  *         return linear
  *
- * A node is a line as torch 2.x prints it, but strings are quoted, and what else is known of it stands behind: the
- * dtype and shape of its value, its scope, the user's keys (`meta`; pointers are left out, the place where it was recorded becomes the
- * key stack_trace). Nodes of a graph that owns tensors follow its lines `attr NAME : f32[3]`. What hangs at
- * several paths is written once, then as `module b = a`, `parameter b.weight = a.weight`. `#` starts a comment;
- * num_users follows from the arguments, and what the text says of it is not looked at.
+ * A node is a line as torch 2.x prints it, but strings are quoted, and what else is known of it stands behind: the dtype
+ * and shape of its value, its scope, the user's keys (`meta`; pointers are left out, the place where it was recorded
+ * becomes the key stack_trace). Nodes of a graph that owns tensors follow its lines `attr NAME : f32[3]`. What hangs at
+ * several paths is written once, then as `module b = a`, `parameter b.weight = a.weight`. `#` starts a comment; num_users
+ * follows from the arguments, and what the text says of it is not looked at.
  *
  * Writing and reading again gives the same text. Hooks are not written. Types of modules are found by name
- * (sh_module_type_find), functions too (sh_function_register). A bad text is an error with line and column; nesting is bounded, and
- * what would take more memory than 64 MiB and 8 times the text is refused. In files: graph/io/graph_file.h. */
+ * (sh_module_type_find), functions too (sh_function_register). A bad text is an error with line and column; nesting is
+ * bounded, and what would take more memory than 64 MiB and 8 times the text is refused. In files: graph/io/graph_file.h. */
 #ifndef SH_GRAPH_IR_IR_H
 #define SH_GRAPH_IR_IR_H
 

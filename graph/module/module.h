@@ -89,8 +89,8 @@ SH_API void *sh_module_state(const sh_module *module);
  * until it is removed. A name that a built-in type has is refused. Thread-safe. */
 SH_API sh_status sh_module_type_register(const sh_module_type *type);
 SH_API sh_status sh_module_type_remove(const sh_module_type *type);
-SH_API const sh_module_type *
-sh_module_type_find(const char *name); /* NULL without an error if there is none */
+/* NULL without an error if there is none. */
+SH_API const sh_module_type *sh_module_type_find(const char *name);
 
 /* ---- parameters and buffers ---- a name has no dot; one that is taken by another kind is an error. Retained. */
 SH_API sh_status sh_module_set_parameter(sh_module *module, const char *name, sh_tensor *value);

@@ -1,8 +1,8 @@
 /* partition.c - which node goes to which part: as a callback says, or all that is supported in as few parts as may be.
  *
- * For the latter each node has a level: how many times the way to it goes from supported to other nodes, at most. Nodes of one level
- * that are joined by needs among themselves can be one part, as no way leads out of a level and back. A part then moves up
- * to the level of one that needs it where nothing else is in between, and joins that. */
+ * For the latter each node has a level: how many times the way to it goes from supported to other nodes, at most. Nodes of
+ * one level that are joined by needs among themselves can be one part, as no way leads out of a level and back. A part then
+ * moves up to the level of one that needs it where nothing else is in between, and joins that. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -20,9 +20,10 @@ typedef bool (*sh_node_filter)(const sh_node *node, void *user);
 
 /* Equal pure nodes become the first of them. Never two that draw random numbers, nor calls of modules. */
 SH_API sh_status sh_pass_cse(sh_graph *graph, size_t *changes);
-/* What gives back its input: dropout and identity modules and ops that are not in training, x + 0, x - 0, x * 1, x / 1, x ** 1
- * (where dtype and shape of both are known and equal; x + 0 makes a 0 of -0). Not where the graph returns the result
- * or a view of it, which then would be the input itself, nor modules with hooks. What reads an input of another layout may round otherwise. */
+/* What gives back its input: dropout and identity modules and ops that are not in training, x + 0, x - 0, x * 1, x / 1,
+ * x ** 1 (where dtype and shape of both are known and equal; x + 0 makes a 0 of -0). Not where the graph returns the result
+ * or a view of it, which then would be the input itself, nor modules with hooks. What reads an input of another layout may
+ * round otherwise. */
 SH_API sh_status sh_pass_remove_identities(sh_graph *graph, size_t *changes);
 /* sh_graph_eliminate_dead_code. */
 SH_API sh_status sh_pass_dead_code(sh_graph *graph, size_t *changes);
@@ -31,15 +32,15 @@ SH_API sh_status sh_pass_normalize_arguments(sh_graph *graph, size_t *changes);
 
 /* A batch norm in evaluation is folded into the linear, conv1d or conv2d in front of it, modules and ops alike: rounding
  * differs. A new module stands in the old one's place; who else holds the old one keeps it. A graph that no graph module
- * owns gets a tree of modules of its own for that (sh_graph_set_module). Left alone are: a product that is used elsewhere too, or whose
- * weight is; parameters that the graph writes to or computes; modules with hooks; ops where the rank isn't known
- * (sh_graph_propagate_shapes). */
+ * owns gets a tree of modules of its own for that (sh_graph_set_module). Left alone are: a product that is used elsewhere
+ * too, or whose weight is; parameters that the graph writes to or computes; modules with hooks; ops where the rank isn't
+ * known (sh_graph_propagate_shapes). */
 SH_API sh_status sh_pass_fuse_conv_bn(sh_graph *graph, size_t *changes);
 
 /* What depends on constants alone is computed once and becomes a tensor of the graph. Constants are literals, tensors of
- * the graph, and parameters and buffers while the graph's module is in evaluation; nothing that the graph writes to or returns. Random
- * ops, what fails and what is not declared pure stay. No mode sees the computation: what modes would do there when the graph runs
- * is lost. */
+ * the graph, and parameters and buffers while the graph's module is in evaluation; nothing that the graph writes to or
+ * returns. Random ops, what fails and what is not declared pure stay. No mode sees the computation: what modes would do
+ * there when the graph runs is lost. */
 typedef struct sh_fold_options {
     size_t most_bytes; /* a value may be that much larger than what it is computed from; 0: SH_FOLD_BYTES */
     sh_node_filter chosen; /* may this node be computed? Optional */
@@ -57,9 +58,9 @@ SH_API sh_status sh_pass_fold_constants(sh_graph *graph, size_t *changes);
 SH_API sh_status sh_inline_modules(sh_graph *graph, sh_node_filter chosen, void *user, size_t *changes);
 SH_API sh_status sh_pass_inline_modules(sh_graph *graph, size_t *changes);
 
-/* Calls of composite ops (linear, addmm, outer, dropout, and those defined with a composite kernel) become the ops that their kernel
- * issues for inputs of these shapes; views stay. What fuses them rounds once where they round twice. As a trace
- * it goes through the modes that are pushed. `chosen` is optional, `changes` may be NULL. */
+/* Calls of composite ops (linear, addmm, outer, dropout, and those defined with a composite kernel) become the ops that
+ * their kernel issues for inputs of these shapes; views stay. What fuses them rounds once where they round twice. As a
+ * trace it goes through the modes that are pushed. `chosen` is optional, `changes` may be NULL. */
 SH_API sh_status sh_decompose(sh_graph *graph, sh_node_filter chosen, void *user, size_t *changes);
 SH_API sh_status sh_pass_decompose(sh_graph *graph, size_t *changes);
 
@@ -68,10 +69,11 @@ SH_API sh_status sh_pass_decompose(sh_graph *graph, size_t *changes);
  * keeps values then shows what was written over them. */
 SH_API sh_status sh_pass_reinplace(sh_graph *graph, size_t *changes);
 
-/* From f32 to f16 or bf16: modules are inlined, constants converted once (in training cast as the graph runs), inputs and whatever else
- * where they are needed. Ops that `keeps` wants stay in f32, as do factories, what names a dtype, draws or writes, memory that is
- * written to, and calls of modules and of functions. Other dtypes are left alone, and so are values of unknown dtype
- * (sh_graph_propagate_shapes). Outputs are cast back, so that only the numbers differ, by the rounding of the narrow type. */
+/* From f32 to f16 or bf16: modules are inlined, constants converted once (in training cast as the graph runs), inputs and
+ * whatever else where they are needed. Ops that `keeps` wants stay in f32, as do factories, what names a dtype, draws or
+ * writes, memory that is written to, and calls of modules and of functions. Other dtypes are left alone, and so are values
+ * of unknown dtype (sh_graph_propagate_shapes). Outputs are cast back, so that only the numbers differ, by the rounding of
+ * the narrow type. */
 typedef struct sh_dtype_options {
     sh_dtype dtype;       /* SH_F16 or SH_BF16 */
     sh_node_filter keeps; /* NULL: sh_keeps_f32 */

@@ -27,8 +27,8 @@ typedef struct sh_units {
 /* Every need of a node, in the order of nodes, those inside a unit too. The caller's, for sh__free. NULL and an error. */
 sh_need *sh__graph_needs(const sh_graph *graph, size_t *n);
 
-/* `of` is set, the rest is found. The error names nodes of units that need each other. Ended by sh__units_free in any case; `of` stays the
- * caller's. */
+/* `of` is set, the rest is found. The error names nodes of units that need each other. Ended by sh__units_free in any case;
+ * `of` stays the caller's. */
 sh_status sh__units_order(sh_units *units);
 void sh__units_free(sh_units *units);
 

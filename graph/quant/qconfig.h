@@ -19,9 +19,9 @@ typedef struct sh_qconfig {
     sh_observer_options activation, weight;
 } sh_qconfig;
 
-/* torch's default of a backend: "fbgemm" or "x86": histograms of a reduced range, weights by their least and largest element
- * per channel; "onednn": without reduce_range; "qnnpack": that, and weights per tensor. NULL: fbgemm. Of another name fbgemm, and an
- * error. */
+/* torch's default of a backend: "fbgemm" or "x86": histograms of a reduced range, weights by their least and largest
+ * element per channel; "onednn": without reduce_range; "qnnpack": that, and weights per tensor. NULL: fbgemm. Of another
+ * name fbgemm, and an error. */
 SH_API sh_qconfig sh_get_default_qconfig(const char *backend);
 
 typedef struct sh_qconfig_mapping sh_qconfig_mapping;
