@@ -280,6 +280,21 @@ Test(quantize_observers, users_write_their_own) {
         cr_expect(text_is(sh_module_text(o), "Observer(MeanObserver, min_val=-4, max_val=4)"));
         sh_module_release(o);
     }
+    const sh_observer_options channels = {.type = &type, .qscheme = SH_PER_CHANNEL_AFFINE};
+    cr_expect(sh_observer_new(&channels) == NULL &&
+              error_says(SH_ERROR_VALUE, "MeanObserver: a type with a range of its own is per tensor"));
+}
+
+/* As a mask of attention has it: 1e9 - 1 and 1e9 + 1 are one float, and no bin lies between. */
+Test(quantize_observers, histograms_take_in_what_floats_cannot_tell_apart) {
+    SH_SCOPE {
+        sh_module *o = observer(SH_HISTOGRAM_OBSERVER);
+        sh_tensor *mask = sh_full(SH_SIZES(4, 4), -1e9);
+        cr_expect(sh_forward(o, mask) == mask);
+        cr_expect(eq(dbl, sh_item(sh_sum(sh_module_buffer(o, "histogram"))), 16));
+        cr_expect(epsilon_eq(dbl, scale_of(o) / 1e9, 1 / 255.0, 1e-7));
+        sh_module_release(o);
+    }
 }
 
 Test(quantize_observers, print_as_torchs_do) {

@@ -18,15 +18,20 @@ static float *counts_of(const sh_module *observer) {
 
 /* ---- counting ---- torch.histc */
 
+/* The bin at `place` of them. NaN comes of edges without room between: 1e9 - 1 and 1e9 + 1 are one float. */
+static int64_t bin_at(float place, int64_t bins) {
+    if (!(place > 0)) return 0;
+    return place < (float)bins ? (int64_t)place : bins - 1;
+}
+
 /* Adds the elements of x between the edges to `counts`. */
 static void count(const sh_tensor *x, sh_range edges, float *counts, int64_t bins) {
     const float *data = sh_tensor_data(x);
     const int64_t n = sh_tensor_numel(x);
     const float width = edges.max - edges.min;
     for (int64_t i = 0; i < n; i++) {
-        if (!(data[i] >= edges.min && data[i] <= edges.max)) continue;
-        int64_t bin = (int64_t)((data[i] - edges.min) * (float)bins / width);
-        counts[bin >= bins ? bins - 1 : bin] += 1;
+        if (data[i] >= edges.min && data[i] <= edges.max)
+            counts[bin_at((data[i] - edges.min) * (float)bins / width, bins)] += 1;
     }
 }
 

@@ -203,6 +203,9 @@ static sh_status check(const sh_observer_options *o) {
                        "%s: bins, upsample_rate, ch_axis, eps or averaging_constant is negative", name);
     if (!o->type && o->kind == SH_FIXED_QPARAMS_OBSERVER && !(o->scale > 0 && isfinite(o->scale)))
         return sh_fail(SH_ERROR_VALUE, "%s: scale is %g, expected more than 0", name, o->scale);
+    if (o->type && o->type->range && sh__is_per_channel(o))
+        return sh_fail(SH_ERROR_VALUE, "%s: a type with a range of its own is per tensor, got qscheme %d",
+                       name, (int)o->qscheme);
     return check_range(o, name);
 }
 
