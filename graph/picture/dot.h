@@ -31,8 +31,8 @@ typedef struct sh_picture_options {
     const sh_timing *timing; /* needed for SH_COLOR_TIME: runs of this graph */
 } sh_picture_options;
 
-/* For Graphviz; the caller's to free(). `options` may be NULL. NULL and an error if `around` is of another graph, `timing` is
- * missing, or memory is out. */
+/* For Graphviz; the caller's to free(). `options` may be NULL. NULL and an error if `around` is of another graph, `depth`
+ * is negative, `timing` is missing, or memory is out. */
 SH_API char *sh_graph_dot(const sh_graph *graph, const sh_picture_options *options);
 /* Drawn by Graphviz's `dot`; an error if that is not there. */
 SH_API char *sh_graph_svg(const sh_graph *graph, const sh_picture_options *options);
