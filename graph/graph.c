@@ -61,6 +61,12 @@ void sh__graph_share_root(sh_graph *to, const sh_graph *from) {
 
 const sh_graph_root *sh__graph_root(const sh_graph *graph) { return &graph->modules; }
 
+sh_tensor *sh__graph_tensor(const sh_graph *graph, const char *name) {
+    const sh_graph_root *root = &graph->modules;
+    sh_tensor *t = sh_graph_attr(graph, name);
+    return t || !root->tensor ? t : root->tensor(root->object, name);
+}
+
 size_t sh_graph_size(const sh_graph *graph) {
     SH_GIVEN(graph, 0);
     return graph->size;
@@ -162,7 +168,7 @@ sh_node *sh_graph_placeholder(sh_graph *graph, const char *name) {
 
 sh_node *sh_graph_get_attr(sh_graph *graph, const char *name) {
     if (sh__error_pending() || check_creation(graph, SH_GET_ATTR, name) < 0) return NULL;
-    if (!sh_graph_attr(graph, name)) {
+    if (!sh__graph_tensor(graph, name)) {
         sh_fail(SH_ERROR_VALUE, "the graph has no attribute %s", name);
         return NULL;
     }

@@ -33,7 +33,7 @@ SH_API size_t sh_graph_size(const sh_graph *graph); /* nodes in it */
 SH_API sh_node *sh_graph_create_node(sh_graph *graph, sh_opcode opcode, const char *target, sh_args args,
                                      sh_kwargs kwargs, const char *name);
 SH_API sh_node *sh_graph_placeholder(sh_graph *graph, const char *name);
-/* A get_attr node for an attribute that must be there. */
+/* A get_attr node for an attribute that must be there, or a parameter or buffer of the graph's module. */
 SH_API sh_node *sh_graph_get_attr(sh_graph *graph, const char *name);
 SH_API sh_node *sh_graph_output(sh_graph *graph, sh_arg value);
 /* Refused while the node has users: the error lists them. */

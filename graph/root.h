@@ -27,6 +27,8 @@ typedef struct sh_graph_root {
 
 void sh__graph_set_root(sh_graph *graph, sh_graph_root root);
 const sh_graph_root *sh__graph_root(const sh_graph *graph);
+/* What a get_attr node of this target gives: the graph's own tensor, else the root's; NULL without an error if there is none. */
+sh_tensor *sh__graph_tensor(const sh_graph *graph, const char *name);
 /* `to` looks where `from` does. */
 void sh__graph_share_root(sh_graph *to, const sh_graph *from);
 

@@ -164,9 +164,7 @@ sh_status sh_interpreter_placeholder(sh_interpreter *in, sh_node *node, sh_argum
 
 sh_status sh_interpreter_get_attr(sh_interpreter *in, sh_node *node, sh_arguments args, sh_value *result) {
     (void)args;
-    const sh_graph_root *root = sh__graph_root(in->graph);
-    sh_tensor *t = sh_graph_attr(in->graph, node->target);
-    if (!t && root->tensor) t = root->tensor(root->object, node->target);
+    sh_tensor *t = sh__graph_tensor(in->graph, node->target);
     if (!t) return sh_fail(SH_ERROR_VALUE, "the graph has no attribute %s", node->target);
     *result = sh_value_tensor(t);
     return SH_OK;

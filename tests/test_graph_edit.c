@@ -316,3 +316,20 @@ static bool edit_and_copy(void) {
 Test(graph_edit, each_failed_allocation_is_an_error_and_leaves_nothing) {
     cr_expect(each_allocation_may_fail(edit_and_copy));
 }
+
+Test(graph_edit, get_attr_finds_parameters_of_the_module) {
+    SH_SCOPE {
+        sh_module *net = sh_nn_sequential(sh_nn_linear(3, 3));
+        sh_graph *g = sh_graph_new();
+        sh_graph_set_module(g, net);
+        sh_node *x = sh_graph_placeholder(g, "x"), *w = sh_graph_get_attr(g, "0.weight");
+        sh_graph_output(g, SH_ARG(sh_graph_call_function(g, "add", x, w)));
+        const sh_list *out = sh_graph_run(g, SH_LIST(sh_zeros(SH_SIZES(3, 3))));
+        cr_expect(out && sh_allclose(sh_list_at(out, 0), sh_module_parameter(net, "0.weight")), "%s",
+                  message());
+        cr_expect(sh_graph_get_attr(g, "1.weight") == NULL);
+        cr_expect(error_says(SH_ERROR_VALUE, "the graph has no attribute 1.weight"));
+        sh_graph_free(g);
+        sh_module_release(net);
+    }
+}

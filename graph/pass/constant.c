@@ -4,21 +4,15 @@
 #include "graph/module/graph_module.h"
 #include "graph/recorder.h"
 
-static sh_tensor *tensor_named(const sh_graph *graph, const char *name) {
-    const sh_graph_root *root = sh__graph_root(graph);
-    sh_tensor *t = sh_graph_attr(graph, name);
-    return t || !root->tensor ? t : root->tensor(root->object, name);
-}
-
 sh_tensor *sh__constant_of(const sh_node *node) {
-    return node && node->opcode == SH_GET_ATTR ? tensor_named(node->graph, node->target) : NULL;
+    return node && node->opcode == SH_GET_ATTR ? sh__graph_tensor(node->graph, node->target) : NULL;
 }
 
 /* A node whose name no tensor has; its target is still the wish. */
 static sh_node *create_named(sh_graph *graph, const char *wish) {
     for (;;) {
         sh_node *node = sh_graph_create_node(graph, SH_GET_ATTR, wish, SH_NO_ARGS, SH_NO_KWARGS, NULL);
-        if (!node || !tensor_named(graph, node->name->text)) return node;
+        if (!node || !sh__graph_tensor(graph, node->name->text)) return node;
         sh__node_discard(node);
     }
 }
