@@ -49,30 +49,32 @@ static const sh_node *aliased(const sh_binding *b) {
 
 static sh_effects of_function(const sh_node *node) {
     const bool pure = (sh_function_flags(node->target) & SH_FUNCTION_PURE) != 0;
-    return (sh_effects){pure ? 0 : SH__EFFECT_OTHER, NULL, first_input(node)};
+    return (sh_effects){pure ? 0 : SH__EFFECT_OTHER, NULL, first_input(node), true};
 }
 
 static sh_effects of_call(const sh_node *node) {
     sh_binding b;
-    if (strcmp(node->target, SH_GETITEM) == 0) return (sh_effects){0, NULL, first_input(node)};
+    if (strcmp(node->target, SH_GETITEM) == 0) return (sh_effects){0, NULL, first_input(node), false};
     if (sh__bind(node, &b) < 0) {
         sh_clear_error();
         return of_function(node);
     }
-    return (sh_effects){declared(&b), sh__arg_node(sh__bound_target(&b)), aliased(&b)};
+    const sh_node *alias = aliased(&b);
+    return (sh_effects){declared(&b), sh__arg_node(sh__bound_target(&b)), alias,
+                        alias && (b.op->tags & SH_OP_CUSTOM)};
 }
 
 static sh_effects of_module(const sh_node *node) {
     const sh_graph_root *root = sh__graph_root(node->graph);
     const bool impure = root->is_impure && root->is_impure(root->object, node->target);
     const bool fresh = !impure && root->is_fresh && root->is_fresh(root->object, node->target);
-    return (sh_effects){impure ? SH__EFFECT_OTHER : 0, NULL, fresh ? NULL : first_input(node)};
+    return (sh_effects){impure ? SH__EFFECT_OTHER : 0, NULL, fresh ? NULL : first_input(node), !fresh};
 }
 
 sh_effects sh__node_effects(const sh_node *node) {
     if (node->opcode == SH_CALL_FUNCTION) return of_call(node);
     if (node->opcode == SH_CALL_MODULE) return of_module(node);
-    return (sh_effects){0, NULL, NULL};
+    return (sh_effects){0};
 }
 
 bool sh_node_is_impure(const sh_node *node) {

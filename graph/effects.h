@@ -15,6 +15,7 @@ typedef struct sh_effects {
     uint32_t what;
     const sh_node *target; /* what it writes to; NULL: nothing, or unknown */
     const sh_node *alias;  /* whose memory its value may share; NULL: memory of its own */
+    bool any_input;        /* or that of any other input */
 } sh_effects;
 
 sh_effects sh__node_effects(const sh_node *node);

@@ -99,11 +99,11 @@ static bool same_call(const sh_node *a, const sh_node *b) {
 
 /* ---- the walk ---- */
 
-/* A node of its own memory must keep it if anything writes there. */
+/* What is written to must stay as many: a view, too, may turn out to be a copy. Those that get one tensor have it in common. */
 static bool may_merge(const table *t, const sh_node *node) {
-    if (node->opcode != SH_CALL_FUNCTION && node->opcode != SH_GET_ATTR) return false;
-    if (sh__node_effects(node).what) return false;
-    return t->memory.origin[node->id] != node->id || !sh__is_written(&t->memory, node);
+    if (node->opcode == SH_GET_ATTR) return true;
+    return node->opcode == SH_CALL_FUNCTION && !sh__node_effects(node).what &&
+           !sh__is_written(&t->memory, node);
 }
 
 static uint64_t stand_of(const table *t, const sh_node *node) {

@@ -7,9 +7,10 @@
 /* By the ids of nodes. A value's origin is the node that its memory began with: itself, or what it is a view of. */
 typedef struct sh_memory_map {
     uint32_t *origin;
-    uint32_t *writes;  /* by origin: how many nodes write to it */
-    bool *returned;    /* by origin: the graph gives it, or a view of it, to its caller */
-    uint32_t *written; /* by origin: how many have, up to the node at hand (sh__memory_pass) */
+    uint32_t *writes;   /* by origin: how many nodes write to it */
+    bool *returned;     /* by origin: the graph gives it, or a view of it, to its caller */
+    uint32_t *written;  /* by origin: how many have, up to the node at hand (sh__memory_pass) */
+    uint32_t constants; /* the origin of all tensors that are got by name and written to, at whatever node */
 } sh_memory_map;
 
 sh_status sh__memory_map(sh_memory_map *map, const sh_graph *graph);

@@ -1,10 +1,9 @@
 /* needs.c - which nodes must have run before which.
  *
  * For each memory that is written to, the last write and the reads since then are kept: a read needs the write, a write
- * all of them. Random draws, and what may do anything, are writes to one memory more; constants that are written to are
- * one memory, since two nodes may get the same tensor. */
+ * all of them. Random draws, and what may do anything, are writes to one memory more. */
 #include "graph/effects.h"
-#include "graph/pass/constant.h"
+#include "graph/pass/memory.h"
 #include "graph/pass/units.h"
 
 /* A read of a memory, in a chain of those since the last write. */
@@ -15,8 +14,6 @@ typedef struct reading {
 
 typedef struct search {
     sh_memory_map memory;
-    sh_seen written;
-    const sh_node **nodes;  /* by id */
     const sh_node **writer; /* by memory */
     uint32_t *readings;     /* by memory: the newest, index + 1 */
     reading *pool;
@@ -24,7 +21,7 @@ typedef struct search {
     sh_need *needs;
     size_t n, capacity;
     bool failed;
-    uint32_t world, constants; /* memories behind those of nodes */
+    uint32_t world; /* a memory behind those of nodes */
 } search;
 
 static void need(search *s, const sh_node *node, const sh_node *needed) {
@@ -56,10 +53,7 @@ static void note_read(search *s, const sh_node *node, uint32_t memory) {
 /* The memory behind a value, where anything writes to that. */
 static bool written_memory(const search *s, const sh_node *input, uint32_t *memory) {
     *memory = s->memory.origin[input->id];
-    const sh_tensor *t = sh__constant_of(s->nodes[*memory]);
-    const bool constant = t && t->storage && sh__seen_holds(&s->written, t->storage);
-    if (constant) *memory = s->constants;
-    return constant || s->memory.writes[*memory];
+    return s->memory.writes[*memory] != 0;
 }
 
 static void note_node(search *s, const sh_node *node) {
@@ -75,7 +69,7 @@ static void note_node(search *s, const sh_node *node) {
         else
             note_read(s, node, memory);
     }
-    if (anything) note_write(s, node, s->constants);
+    if (anything) note_write(s, node, s->memory.constants);
     if (anything || (effects.what & SH__EFFECT_RANDOM)) note_write(s, node, s->world);
 }
 
@@ -83,17 +77,12 @@ static sh_status begin(search *s, const sh_graph *graph) {
     const size_t n = graph->next_id + 3;
     size_t uses = 1;
     SH_TRY(sh__memory_map(&s->memory, graph));
-    SH_TRY(sh__written_constants(graph, &s->memory, &s->written));
     for (const sh_node *node = sh_graph_first(graph); node; node = sh_node_next(node)) uses += node->ninputs;
-    s->nodes = sh__calloc(n, 2 * sizeof *s->nodes + sizeof *s->readings);
+    s->writer = sh__calloc(n, sizeof *s->writer + sizeof *s->readings);
     s->pool = sh__alloc(uses * sizeof *s->pool);
-    if (!s->nodes || !s->pool) return SH_ERROR_MEMORY;
-    s->writer = s->nodes + n;
+    if (!s->writer || !s->pool) return SH_ERROR_MEMORY;
     s->readings = (uint32_t *)(s->writer + n);
-    s->world = graph->next_id + 1;
-    s->constants = graph->next_id + 2;
-    for (const sh_node *node = sh_graph_first(graph); node; node = sh_node_next(node))
-        s->nodes[node->id] = node;
+    s->world = s->memory.constants + 1;
     return SH_OK;
 }
 
@@ -105,8 +94,7 @@ sh_need *sh__graph_needs(const sh_graph *graph, size_t *n) {
         done = !s.failed;
     }
     sh__memory_free(&s.memory);
-    sh__seen_free(&s.written);
-    sh__free((void *)s.nodes);
+    sh__free((void *)s.writer);
     sh__free(s.pool);
     if (!done) sh__free(s.needs);
     *n = s.n;

@@ -2,7 +2,8 @@
  *
  * One walk in order. A value is whole if it is all of the memory that an op made for it: a view may have gaps or any
  * order of axes, which what reads the result would see. `last` says, by the node that a memory began with, where a value in
- * it is used last; a memory that an op in place goes on with lives as long as that op's result. */
+ * it is used last; a memory that an op in place goes on with lives as long as that op's result, and what was given to a call that
+ * may give any of its inputs back lives on. */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +47,10 @@ static sh_status find_lives(lives *l, const sh_graph *graph) {
         const sh_effects effects = sh__node_effects(node);
         l->origin[node->id] = origin_of(l, node, &effects);
         l->place[node->id] = ++place;
-        for (uint32_t i = 0; i < node->ninputs; i++) l->last[l->origin[node->uses[i].input->id]] = place;
+        for (uint32_t i = 0; i < node->ninputs; i++) {
+            uint32_t *last = &l->last[l->origin[node->uses[i].input->id]];
+            *last = effects.any_input && node->ninputs > 1 ? UINT32_MAX : *last > place ? *last : place;
+        }
     }
     return SH_OK;
 }
