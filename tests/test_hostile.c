@@ -474,7 +474,7 @@ Test(hostile, texts_that_ask_for_much) {
 
 /* Each module holds the one before it, `times` times over. */
 static void put_modules(buffer *b, size_t n, int times) {
-    char line[64];
+    char line[96];
     put_text(b, "shunt-ir 1\nmodule : GraphModule()\nmodule m0 : Module()\n");
     for (size_t i = 1; i < n; i++) {
         snprintf(line, sizeof line, "module m%zu : Module()\n", i);
