@@ -167,7 +167,9 @@ sh_status sh_graph_graph_copy(sh_graph *graph, sh_node_map *map, sh_arg *output)
     SH_GIVEN(graph, SH_ERROR_NULL);
     SH_GIVEN(map, SH_ERROR_NULL);
     const sh_node *last = NULL;
+    const uint32_t end = map->from->next_id; /* into itself: copies are not copied again */
     for (const sh_node *node = sh_graph_first(map->from); node; node = sh_node_next(node)) {
+        if (node->id >= end) continue;
         if (node->opcode == SH_OUTPUT)
             last = node;
         else if (copy_of_node(map, node).tag == SH_ARG_NONE && !sh_graph_node_copy(graph, node, map))

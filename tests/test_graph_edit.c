@@ -333,3 +333,18 @@ Test(graph_edit, get_attr_finds_parameters_of_the_module) {
         sh_module_release(net);
     }
 }
+
+Test(graph_edit, a_graph_copied_into_itself_is_there_twice) {
+    sh_graph *g = sh_graph_new();
+    sh_node *x = sh_graph_placeholder(g, "x"), *y = sh_graph_call_function(g, "relu", x);
+    sh_graph_output(g, SH_ARG(y));
+    sh_node_map *map = sh_node_map_new(g);
+    sh_arg value = sh_arg_none();
+    sh_node_map_set(map, x, y);
+    SH_INSERTING_AFTER(y) cr_expect(sh_graph_graph_copy(g, map, &value) == SH_OK, "%s", message());
+    cr_expect(eq(sz, sh_graph_size(g), 4));
+    cr_expect(value.tag == SH_ARG_NODE && sh_node_arg(value.as.node, 0).as.node == y);
+    cr_expect(sh_graph_lint(g) == SH_OK, "%s", message());
+    sh_node_map_free(map);
+    sh_graph_free(g);
+}
