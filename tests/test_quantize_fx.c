@@ -258,6 +258,26 @@ static sh_status look(sh_module *module, sh_values inputs, sh_value *output, voi
     return SH_OK;
 }
 
+Test(quantize_prepare, leaves_floats_that_are_not_f32) {
+    SH_SCOPE {
+        sh_module *net = sh_nn_sequential(sh_nn_linear(4, 4), sh_nn_relu());
+        sh_module_to(net, SH_F64);
+        sh_module_eval(net);
+        sh_tensor *x = sh_to(sh_randn(SH_SIZES(2, 4)), SH_F64);
+        sh_module *traced = sh_symbolic_trace(net, SH_INPUTS(x), NULL);
+        sh_module *prepared = sh_quantize_prepare(traced, NULL, NULL);
+        cr_assert(prepared && sh_quantize_calibrate(prepared, SH_INPUTS(x)) == SH_OK, "%s", message());
+        sh_module *converted = sh_quantize_convert(prepared);
+        cr_assert(converted != NULL, "%s", message());
+        cr_expect(sh_allclose(sh_forward(converted, x), sh_forward(net, x), .rtol = 0, .atol = 0), "%s",
+                  message());
+        sh_module_release(converted);
+        sh_module_release(prepared);
+        sh_module_release(traced);
+        sh_module_release(net);
+    }
+}
+
 Test(quantize_prepare, leaves_modules_with_hooks_which_go_on_running) {
     int looks = 0;
     SH_SCOPE {

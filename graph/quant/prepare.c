@@ -88,9 +88,9 @@ static sh_status find_inputs(plan *p, const sh_candidate *c) {
     return SH_OK;
 }
 
+/* quantize_per_tensor takes f32. */
 static bool may_be_stored(const plan *p, const sh_node *value) {
-    return !p->written[value->id] &&
-           (!value->has_spec || sh_dtype_kind_of(value->spec.dtype) == SH_KIND_FLOAT);
+    return !p->written[value->id] && (!value->has_spec || value->spec.dtype == SH_F32);
 }
 
 static bool has_constant_weight(const plan *p, const sh_node *root) {

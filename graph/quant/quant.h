@@ -30,7 +30,7 @@ typedef struct sh_quantize_options {
  *
  * `module` is a graph module in eval mode; its submodules are shared, not copied. mapping NULL: torch's default for fbgemm.
  * options may be NULL. What stays float: what the mapping leaves out, ops that aren't in the list, products whose weight is
- * computed, integers, modules with hooks, values that somebody else writes to. The caller's. */
+ * computed, integers and floats other than f32, modules with hooks, values that somebody else writes to. The caller's. */
 SH_API sh_module *sh_quantize_prepare(sh_module *module, const sh_qconfig_mapping *mapping,
                                       const sh_quantize_options *options);
 /* Runs it for the sake of its observers; the result is dropped. sh_module_call does as well. */
