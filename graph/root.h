@@ -11,6 +11,8 @@ typedef struct sh_graph_root {
     void *object; /* NULL: there is none */
     /* Runs the submodule at `path`; tensors in the result are arguments or the scope's. */
     sh_status (*call)(void *object, const char *path, sh_arguments args, sh_value *result);
+    /* The same for shapes only, in the place of which a type may say what it gives and write nothing. Optional. */
+    sh_status (*infer)(void *object, const char *path, sh_arguments args, sh_value *result);
     /* The parameter or buffer at `path`, borrowed; NULL without an error if there is none. */
     sh_tensor *(*tensor)(void *object, const char *path);
     bool (*has_module)(void *object, const char *path);

@@ -46,6 +46,14 @@ static sh_status from_spec(sh_interpreter *in, sh_node *node, sh_arguments args,
     return SH_OK;
 }
 
+static sh_status infer_module(sh_interpreter *in, sh_node *node, sh_arguments args, sh_value *result) {
+    const search *s = sh_interpreter_user(in);
+    const sh_graph_root *root = sh__graph_root(node->graph);
+    if (!s->hidden || !root->object || !root->infer)
+        return sh_interpreter_call_module(in, node, args, result);
+    return root->infer(root->object, node->target, args, result);
+}
+
 /* On the meta device the result of a node depends on no data, so nobody needs to see the calls. */
 static bool needs_no_data(sh_arguments inputs) {
     for (size_t i = 0; i < inputs.n; i++) {
@@ -75,7 +83,8 @@ static sh_status run(const search *s, sh_interpreter *in, sh_arguments inputs) {
 sh_status sh_graph_propagate_shapes(sh_graph *graph, sh_arguments inputs) {
     search s = {.ninputs = inputs.n, .hidden = needs_no_data(inputs)};
     sh_interpreter *in = sh_interpreter_new(
-        graph, &(sh_interpreter_options){.user = &s, .run_node = note, .placeholder = from_spec});
+        graph, &(sh_interpreter_options){
+                   .user = &s, .run_node = note, .placeholder = from_spec, .call_module = infer_module});
     if (!in) return sh_error()->code;
     sh_status status = sh__memory_map(&s.memory, graph);
     if (status >= 0) status = run(&s, in, inputs);

@@ -131,6 +131,22 @@ Test(shapes, they_are_found_without_computing_from_the_specs_of_the_inputs) {
     sh_graph_free(g);
 }
 
+Test(shapes, a_batch_norm_in_training_counts_no_batch_for_them) {
+    SH_SCOPE {
+        sh_module *bn = sh_nn_batch_norm2d(2);
+        sh_module *net = sh_nn_sequential(bn);
+        sh_tensor *x = sh_tensor_new_on(SH_META, SH_F32, SH_SIZES(3, 2, 4, 4));
+        sh_module *traced = sh_symbolic_trace(net, SH_INPUTS(x), NULL);
+        cr_assert(traced != NULL);
+        cr_expect(eq(int, sh_graph_propagate_shapes(sh_graph_module_graph(traced), SH_ARGUMENTS(x)), SH_OK));
+        cr_expect(eq(i64, sh_item_int(sh_module_buffer(bn, "num_batches_tracked")), 0));
+        const sh_spec *spec = sh_node_spec(sh_graph_find(sh_graph_module_graph(traced), "_0"));
+        cr_expect(spec && spec->ndim == 4 && spec->sizes[1] == 2);
+        sh_module_release(traced);
+        sh_module_release(net);
+    }
+}
+
 Test(shapes, they_are_those_of_a_run_where_inputs_are_given) {
     sh_graph *g = small_net();
     cr_assert(sh_graph_propagate_shapes(g, SH_ARGUMENTS(sh_ones(SH_SIZES(7, 3)))) == SH_OK);

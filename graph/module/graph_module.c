@@ -34,14 +34,25 @@ static sh_status place_inputs(const sh_module *module, sh_arguments args, sh_val
     return SH_OK;
 }
 
-static sh_status call_submodule(void *object, const char *path, sh_arguments args, sh_value *result) {
+static sh_status run_submodule(void *object, const char *path, sh_arguments args, bool shapes_only,
+                               sh_value *result) {
     sh_module *module = sh_module_child(object, path);
     sh_value inputs[SH_MAX_ARGS] = {{0}};
     size_t n = 0;
     if (!module) return sh_fail(SH_ERROR_VALUE, "the graph's module has no submodule %s", path);
     SH_TRY(place_inputs(module, args, inputs, &n));
-    *result = sh__module_call_at(module, (sh_values){inputs, n}, NULL);
+    const sh_values given = {inputs, n};
+    *result = shapes_only && module->type->infer && !module->nhooks ? sh__module_infer(module, given)
+                                                                    : sh__module_call_at(module, given, NULL);
     return sh__error_pending() ? sh_error()->code : SH_OK;
+}
+
+static sh_status call_submodule(void *object, const char *path, sh_arguments args, sh_value *result) {
+    return run_submodule(object, path, args, false, result);
+}
+
+static sh_status infer_submodule(void *object, const char *path, sh_arguments args, sh_value *result) {
+    return run_submodule(object, path, args, true, result);
 }
 
 static sh_tensor *find_tensor(void *object, const char *path) {
@@ -82,6 +93,7 @@ static sh_graph_root root_of(sh_module *module, bool retained) {
     if (!module) return (sh_graph_root){0};
     return (sh_graph_root){.object = retained ? sh_module_keep(module) : module,
                            .call = call_submodule,
+                           .infer = infer_submodule,
                            .tensor = find_tensor,
                            .has_module = has_submodule,
                            .is_impure = is_impure,
