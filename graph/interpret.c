@@ -142,7 +142,7 @@ static sh_program *choose_program(const sh_interpreter *in) {
     return program;
 }
 
-static sh_status prepare(sh_interpreter *in, sh_arguments inputs) {
+sh_status sh__run_begin(sh_interpreter *in, sh_arguments inputs) {
     if (!in->ngiven) drop_values(in);
     SH_TRY(reserve_values(in));
     in->program = choose_program(in);
@@ -195,7 +195,7 @@ static void end_values(sh_interpreter *in, const sh_step *step) {
     for (uint32_t i = 0; i < step->nends; i++) sh__value_drop(&in->values[step->ends[i]]);
 }
 
-static sh_status run_step(sh_interpreter *in, const sh_step *step) {
+sh_status sh__run_step(sh_interpreter *in, const sh_step *step) {
     sh_value result = sh_none();
     sh_status status = SH_OK;
     in->step = step;
@@ -213,7 +213,7 @@ static sh_status run_step(sh_interpreter *in, const sh_step *step) {
 
 static sh_status run_all(sh_interpreter *in) {
     for (uint32_t i = 0; i < in->program->nsteps && sh__is_absent(in->output); i++)
-        SH_TRY(run_step(in, &in->program->steps[i]));
+        SH_TRY(sh__run_step(in, &in->program->steps[i]));
     if (sh__is_absent(in->output))
         return sh_fail(SH_ERROR_VALUE, "the graph can't be run: it has no output node");
     return SH_OK;
@@ -229,13 +229,7 @@ sh_status sh_interpreter_run(sh_interpreter *in, sh_arguments inputs, sh_value *
     return status < 0 || sh__error_pending() ? sh__error_ensure(status) : SH_OK;
 }
 
-sh_status sh_interpreter_run_graph(sh_interpreter *in, sh_arguments inputs, sh_value *result) {
-    if (sh__error_pending()) return sh_error()->code;
-    SH_GIVEN(in, SH_ERROR_NULL);
-    SH_GIVEN(result, SH_ERROR_NULL);
-    if (in->program) return sh_fail(SH_ERROR_VALUE, "sh_interpreter_run: the interpreter is running already");
-    sh_status status = prepare(in, inputs);
-    if (status >= 0) status = run_all(in);
+sh_status sh__run_end(sh_interpreter *in, sh_status status, sh_value *result) {
     sh__program_release(in->program);
     in->program = NULL;
     in->step = NULL;
@@ -249,6 +243,16 @@ sh_status sh_interpreter_run_graph(sh_interpreter *in, sh_arguments inputs, sh_v
     }
     sh__value_drop(&in->output);
     return status;
+}
+
+sh_status sh_interpreter_run_graph(sh_interpreter *in, sh_arguments inputs, sh_value *result) {
+    if (sh__error_pending()) return sh_error()->code;
+    SH_GIVEN(in, SH_ERROR_NULL);
+    SH_GIVEN(result, SH_ERROR_NULL);
+    if (in->program) return sh_fail(SH_ERROR_VALUE, "sh_interpreter_run: the interpreter is running already");
+    sh_status status = sh__run_begin(in, inputs);
+    if (status >= 0) status = run_all(in);
+    return sh__run_end(in, status, result);
 }
 
 /* ---- with tensors only ---- */

@@ -24,6 +24,12 @@ struct sh_interpreter {
     sh_value output; /* held */
 };
 
+/* A run by hand: begin, each step of in->program once, in order, and end, on failure too. `result` is as sh_interpreter_run
+ * gives it. */
+sh_status sh__run_begin(sh_interpreter *in, sh_arguments inputs);
+sh_status sh__run_step(sh_interpreter *in, const sh_step *step);
+sh_status sh__run_end(sh_interpreter *in, sh_status status, sh_value *result);
+
 /* The step at hand in the interpreter's own way. */
 sh_status sh__step_run(sh_interpreter *in, sh_value *result);
 /* Which nodes (by id, room for next_id) a run can leave out, since `given` (by id) have their value. */
