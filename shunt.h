@@ -44,6 +44,7 @@
 #include "graph/pass/split.h"
 #include "graph/picture/dot.h"
 #include "graph/quant/compare.h"
+#include "graph/quant/equalize.h"
 #include "graph/quant/observer.h"
 #include "graph/quant/qconfig.h"
 #include "graph/quant/quant.h"

@@ -116,6 +116,25 @@ static sh_status keep_qconfig(sh_node *node, const sh_qconfig *q) {
     return status;
 }
 
+/* The name of the node that gives this value in the graph that was prepared: the last of the batch norms that were folded. */
+static const char *float_name(const plan *p, const sh_node *value) {
+    const sh_node *at = sh_graph_find(p->original, value->name->text);
+    while (at && at->nusers == 1) {
+        sh_node *user = at->first_user->user;
+        sh_candidate c;
+        if (sh_graph_find(p->graph, user->name->text) || !sh__candidate_at(user, &c) ||
+            strcmp(c.op, "batch_norm") != 0)
+            break;
+        at = user;
+    }
+    return at ? at->name->text : value->name->text;
+}
+
+static sh_status note_product(const plan *p, sh_node *node, const sh_qconfig *q) {
+    SH_TRY(sh_node_set_meta_string(node, SH__FLOAT_PRODUCT, float_name(p, node)));
+    return keep_qconfig(node, q);
+}
+
 static sh_status plan_inputs(plan *p, const sh_candidate *c, const sh_qconfig *q, uint32_t *first) {
     const bool share = c->how == SH__CONCATENATES || (c->how == SH__SUMS && !p->separate_add_inputs);
     for (size_t i = 0; i < p->ninputs; i++) {
@@ -144,7 +163,7 @@ static sh_status plan_node(plan *p, sh_node *node) {
     if (c.how >= SH__CONCATENATES) join(p, first, out);
     p->reads[node->id] = true;
     p->inner[c.tail->id] = c.tail != c.root;
-    return c.how == SH__WEIGHTS ? keep_qconfig(node, q) : SH_OK;
+    return c.how == SH__WEIGHTS ? note_product(p, node, q) : SH_OK;
 }
 
 static sh_status make_plan(plan *p) {
@@ -172,20 +191,6 @@ static void choose_options(plan *p) {
         sh_observer_options *first = &p->at[set_of(p, i)].options;
         if (!first->type && first->kind == SH_FIXED_QPARAMS_OBSERVER) *first = p->at[i].options;
     }
-}
-
-/* The name of the node that gives this value in the graph that was prepared: the last of the batch norms that were folded. */
-static const char *float_name(const plan *p, const sh_node *value) {
-    const sh_node *at = sh_graph_find(p->original, value->name->text);
-    while (at && at->nusers == 1) {
-        sh_node *user = at->first_user->user;
-        sh_candidate c;
-        if (sh_graph_find(p->graph, user->name->text) || !sh__candidate_at(user, &c) ||
-            strcmp(c.op, "batch_norm") != 0)
-            break;
-        at = user;
-    }
-    return at ? at->name->text : value->name->text;
 }
 
 static sh_status note_layer(const plan *p, const observation *o, sh_node *node) {
@@ -251,15 +256,15 @@ sh_module *sh__node_observer(const sh_node *node) {
     return sh_is_observer(module) ? module : NULL;
 }
 
-static sh_status check(const sh_module *module) {
+sh_status sh__check_graph_module(const sh_module *module, const char *function) {
     if (sh__error_pending()) return sh_error()->code;
     if (!module || !sh_graph_module_graph(module))
         return sh_fail(module ? SH_ERROR_TYPE : SH_ERROR_NULL,
-                       "sh_quantize_prepare: %s is no graph module: trace it first (sh_symbolic_trace)",
+                       "%s: %s is no graph module: trace it first (sh_symbolic_trace)", function,
                        module ? sh_module_type_of(module)->name : "NULL");
     if (sh_module_is_training(module))
-        return sh_fail(SH_ERROR_VALUE,
-                       "sh_quantize_prepare: the module is in training mode: call sh_module_eval first");
+        return sh_fail(SH_ERROR_VALUE, "%s: the module is in training mode: call sh_module_eval first",
+                       function);
     return SH_OK;
 }
 
@@ -279,7 +284,7 @@ static sh_status prepare(sh_module *prepared, const sh_graph *original, const sh
 
 sh_module *sh_quantize_prepare(sh_module *module, const sh_qconfig_mapping *mapping,
                                const sh_quantize_options *options) {
-    if (check(module) < 0) return NULL;
+    if (sh__check_graph_module(module, "sh_quantize_prepare") < 0) return NULL;
     const sh_graph *original = sh_graph_module_graph(module);
     sh_qconfig_mapping *own = mapping ? NULL : sh_get_default_qconfig_mapping(NULL);
     sh_graph *graph = mapping || own ? sh_graph_clone(original) : NULL;
