@@ -263,19 +263,24 @@ static void write_op(FILE *out, const op *o) {
     fprintf(out, "#endif\n\n");
 }
 
+/* Is it the name of an option that comes before option `p` of op `i`? `out` comes before all. */
+static bool is_named_before(const op *ops, uint32_t i, uint32_t p, const char *name) {
+    for (uint32_t k = 0; k <= i; k++)
+        for (uint32_t q = 0; q < (k < i ? ops[k].schema->nparams : p); q++) {
+            const sh_param *param = &ops[k].schema->params[q];
+            if (!gen_is_required(param) && strcmp(param->name, name) == 0) return true;
+        }
+    return strcmp(name, "out") == 0;
+}
+
 /* Each name that any op has among its options, once. */
 static void cxx_keywords(FILE *out, const op *ops, uint32_t n) {
-    const char *seen[256] = {"out"};
-    uint32_t nseen = 1;
     fprintf(out, "#ifdef __cplusplus\nSH__KEYWORD(out)\n");
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t p = 0; p < ops[i].schema->nparams; p++) {
             const sh_param *param = &ops[i].schema->params[p];
-            uint32_t k = 0;
-            while (k < nseen && strcmp(seen[k], param->name) != 0) k++;
-            if (gen_is_required(param) || k < nseen || nseen == sizeof seen / sizeof *seen) continue;
-            seen[nseen++] = param->name;
-            fprintf(out, "SH__KEYWORD(%s)\n", param->name);
+            if (!gen_is_required(param) && !is_named_before(ops, i, p, param->name))
+                fprintf(out, "SH__KEYWORD(%s)\n", param->name);
         }
     fprintf(out, "#endif\n\n");
 }
