@@ -14,8 +14,8 @@
 
 typedef struct search {
     size_t ninputs;
-    bool hidden; /* no call is anybody's business: shapes only */
-    sh_memory_map memory;
+    bool hidden;          /* no call is anybody's business: shapes only */
+    sh_memory_map memory; /* where it is hidden */
 } search;
 
 static sh_status note(sh_interpreter *in, sh_node *node, sh_value *result) {
@@ -86,7 +86,7 @@ sh_status sh_graph_propagate_shapes(sh_graph *graph, sh_arguments inputs) {
         graph, &(sh_interpreter_options){
                    .user = &s, .run_node = note, .placeholder = from_spec, .call_module = infer_module});
     if (!in) return sh_error()->code;
-    sh_status status = sh__memory_map(&s.memory, graph);
+    sh_status status = s.hidden ? sh__memory_map(&s.memory, graph) : SH_OK;
     if (status >= 0) status = run(&s, in, inputs);
     sh__memory_free(&s.memory);
     sh_interpreter_free(in);
