@@ -1,4 +1,7 @@
-/* dtype.h - element types. SH_F32, SH_I64, ..., SH_B8 (bool); SH_NO_DTYPE (0) means "not given". */
+/* dtype.h - element types. SH_F32, SH_I64, ..., SH_B8 (bool); SH_NO_DTYPE (0) means "not given".
+ *
+ * Complex numbers are for memory of other programs and for ops defined at run time: they can be wrapped, viewed,
+ * checked and printed, and a built-in op refuses them by name. */
 #ifndef SH_DISPATCH_DTYPE_H
 #define SH_DISPATCH_DTYPE_H
 
@@ -18,10 +21,19 @@ typedef enum sh_dtype {
     SH_I8,
     SH_U8,
     SH_B8,
-    SH_DTYPE_COUNT
+    SH_C64,
+    SH_C128,
+    SH_DTYPE_COUNT,
+    SH_REAL_DTYPE_END = SH_C64 /* those before it are what built-in ops compute in */
 } sh_dtype;
 
-typedef enum sh_dtype_kind { SH_KIND_NONE, SH_KIND_BOOL, SH_KIND_INT, SH_KIND_FLOAT } sh_dtype_kind;
+typedef enum sh_dtype_kind {
+    SH_KIND_NONE,
+    SH_KIND_BOOL,
+    SH_KIND_INT,
+    SH_KIND_FLOAT,
+    SH_KIND_COMPLEX
+} sh_dtype_kind;
 
 SH_API size_t sh_dtype_size(sh_dtype dtype); /* bytes of one element; 0 for none */
 SH_API sh_dtype_kind sh_dtype_kind_of(sh_dtype dtype);

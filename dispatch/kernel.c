@@ -55,6 +55,23 @@ sh_status sh__call_scan(sh_call *call) {
     return SH_OK;
 }
 
+/* What only ops defined at run time know how to take. */
+static sh_status check_taken(const sh_call *call) {
+    if (call->op->tags & SH_OP_CUSTOM) return SH_OK;
+    sh_tensor *tensors[SH_MAX_ARGS * 4];
+    size_t n = sh_call_tensors(call, tensors, SH_MAX_ARGS * 4);
+    if (call->target && n < SH_MAX_ARGS * 4) tensors[n++] = call->target;
+    if (n > SH_MAX_ARGS * 4) n = SH_MAX_ARGS * 4;
+    for (size_t i = 0; i < n; i++) {
+        char type[160];
+        if (!tensors[i] || !(tensors[i]->flags & (SH_TENSOR_COMPLEX | SH_TENSOR_PART))) continue;
+        sh__tensor_print_type(tensors[i], type, sizeof type);
+        return sh_fail(SH_ERROR_DTYPE, "%s: an argument is %s; built-in ops take no %s", call->op->name, type,
+                       tensors[i]->flags & SH_TENSOR_COMPLEX ? "complex numbers" : "part of a matrix");
+    }
+    return SH_OK;
+}
+
 /* ---- results ---- */
 
 /* The arguments with the target's dtype as `dtype`, in `at`: what sum, prod and cumsum compute in. */
@@ -198,7 +215,9 @@ static sh_status allocate(sh_call *call, bool *straight) {
         SH_TRY(choose_way(call, &specs[0], straight));
     }
     for (uint32_t i = 0; i < call->nresults; i++) {
-        sh_tensor *t = *straight ? call->target : sh__tensor_alloc(&specs[i], call->device);
+        sh_tensor *t = *straight                       ? call->target
+                       : call->op->tags & SH_OP_CUSTOM ? sh__tensor_alloc_any(&specs[i], call->device)
+                                                       : sh__tensor_alloc(&specs[i], call->device);
         if (!t || (!*straight && !sh__own(t))) return SH_ERROR_MEMORY;
         call->results[i] = sh_value_tensor(t);
     }
@@ -215,6 +234,7 @@ static sh_status complete(const sh_call *call, const sh_slot *slot) {
 
 sh_status sh__run_slot(sh_call *call, const sh_slot *slot) {
     bool straight = false;
+    if (SH_UNLIKELY(call->special) && !slot->composite) SH_TRY(check_taken(call));
     for (uint32_t i = 0; i < call->nresults; i++) call->results[i] = sh_none();
     const bool allocates = slot->form != SH_FORM_RETURNS && call->op->infer;
     sh_status status = allocates ? allocate(call, &straight) : SH_OK;
@@ -262,7 +282,7 @@ sh_status sh__run_kernel(sh_call *call) {
     if (SH_UNLIKELY(!call->scanned)) SH_TRY(sh__call_scan(call));
     const sh_slot *slot = sh__slot_find(call);
     if (SH_UNLIKELY(!slot)) return sh__error_ensure(SH_ERROR_KERNEL);
-    if (SH_LIKELY(sh__slot_is_plain(slot) && call->nresults == 1 && !call->target))
+    if (SH_LIKELY(sh__slot_is_plain(slot) && call->nresults == 1 && !call->target && !call->special))
         return sh__plain_done(call, sh__run_plain(call, slot));
     return slot->leaf ? sh__run_slot(call, slot) : run_hidden(call, slot);
 }

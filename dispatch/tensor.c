@@ -122,12 +122,15 @@ static inline void set_like(sh_tensor *t, const sh_tensor *like) {
     memcpy(t->strides, like->strides, sizeof t->strides);
 }
 
+static uint32_t flags_of(sh_dtype dtype) { return dtype >= SH_REAL_DTYPE_END ? SH_TENSOR_COMPLEX : 0; }
+
 static __attribute__((noinline)) sh_tensor *alloc_by_sizes(const sh_spec *spec, int device) {
     sh_tensor *t = sh__record_alloc();
     if (!t) return NULL;
     t->device = (uint8_t)device;
     t->dtype = (uint8_t)spec->dtype;
     t->element = (uint32_t)sh_dtype_size(spec->dtype);
+    t->flags = flags_of(spec->dtype);
     if (SH_LIKELY(set_contiguous(t, spec->ndim, spec->sizes)))
         return attach_storage(t, (size_t)t->numel * t->element);
     sh__record_free(t);
@@ -135,9 +138,20 @@ static __attribute__((noinline)) sh_tensor *alloc_by_sizes(const sh_spec *spec, 
     return NULL;
 }
 
+sh_tensor *sh__tensor_alloc_any(const sh_spec *spec, int device) {
+    return spec->like ? sh__tensor_alloc(spec, device) : alloc_by_sizes(spec, device);
+}
+
+static __attribute__((noinline, cold)) sh_tensor *no_complex(const sh_spec *spec) {
+    sh_fail(SH_ERROR_DTYPE, "a result of %s: built-in ops don't compute in complex numbers",
+            sh_dtype_name(spec->dtype));
+    return NULL;
+}
+
 sh_tensor *sh__tensor_alloc(const sh_spec *spec, int device) {
     const sh_tensor *like = spec->like;
-    if (!like) return alloc_by_sizes(spec, device);
+    if (!like)
+        return SH_LIKELY(spec->dtype < SH_REAL_DTYPE_END) ? alloc_by_sizes(spec, device) : no_complex(spec);
     sh_tensor *t = sh__record_alloc();
     if (SH_UNLIKELY(!t)) return NULL;
     set_like(t, like);
@@ -152,7 +166,7 @@ sh_tensor *sh__tensor_alloc(const sh_spec *spec, int device) {
 sh_tensor *sh__tensor_view(const sh_tensor *t) {
     sh_tensor *view = sh__record_alloc();
     if (!view) return NULL;
-    view->flags = t->flags & SH_TENSOR_CONTIGUOUS;
+    view->flags = t->flags & (uint32_t)(SH_TENSOR_CONTIGUOUS | SH_TENSOR_COMPLEX);
     view->dtype = t->dtype;
     view->device = t->device;
     view->element = t->element;
@@ -222,6 +236,13 @@ static double load_double(sh_dtype dtype, const void *at) {
     }
 }
 
+static bool is_real(const sh_tensor *t, const char *what) {
+    if (!(t->flags & SH_TENSOR_COMPLEX)) return true;
+    sh_fail(SH_ERROR_DTYPE, "%s: an element of %s is no real number", what,
+            sh_dtype_name((sh_dtype)t->dtype));
+    return false;
+}
+
 static const void *only_element(const sh_tensor *t, const char *what) {
     if (sh__error_pending()) return NULL;
     if (!t)
@@ -237,12 +258,12 @@ static const void *only_element(const sh_tensor *t, const char *what) {
 
 double sh_item(const sh_tensor *t) {
     const void *at = only_element(t, "sh_item");
-    return at ? load_double((sh_dtype)t->dtype, at) : NAN;
+    return at && is_real(t, "sh_item") ? load_double((sh_dtype)t->dtype, at) : NAN;
 }
 
 int64_t sh_item_int(const sh_tensor *t) {
     const void *at = only_element(t, "sh_item_int");
-    if (!at) return 0;
+    if (!at || !is_real(t, "sh_item_int")) return 0;
     if (t->dtype == SH_I64) return *(const int64_t *)at;
     const double value = load_double((sh_dtype)t->dtype, at);
     if (value >= -0x1p63 && value < 0x1p63) return (int64_t)value;
@@ -255,6 +276,7 @@ double sh_tensor_at(const sh_tensor *t, const int64_t *index) {
         sh__no_data(t, "sh_tensor_at");
         return NAN;
     }
+    if (!is_real(t, "sh_tensor_at")) return NAN;
     int64_t offset = 0;
     for (int i = 0; i < t->ndim; i++) {
         if (index[i] < 0 || index[i] >= t->sizes[i]) {
@@ -267,6 +289,25 @@ double sh_tensor_at(const sh_tensor *t, const int64_t *index) {
     return load_double((sh_dtype)t->dtype, t->data + offset * (int64_t)t->element);
 }
 
+sh_status sh_tensor_set_part(sh_tensor *t, unsigned part) {
+    if (!t) return sh_fail(SH_ERROR_NULL, "sh_tensor_set_part: t is NULL");
+    if (part > (SH_PART_LOWER | SH_PART_UPPER | SH_PART_UNIT) ||
+        (part & (SH_PART_LOWER | SH_PART_UPPER)) == (SH_PART_LOWER | SH_PART_UPPER))
+        return sh_fail(SH_ERROR_VALUE, "sh_tensor_set_part: %u is no part of a matrix", part);
+    if (part && t->ndim < 2)
+        return sh_fail(SH_ERROR_SHAPE, "sh_tensor_set_part: a tensor of %d dimensions is no matrix", t->ndim);
+    t->flags = (t->flags & ~SH_TENSOR_PART) | part * SH_TENSOR_LOWER;
+    return SH_OK;
+}
+
+unsigned sh_tensor_part(const sh_tensor *t) { return (t->flags & SH_TENSOR_PART) / SH_TENSOR_LOWER; }
+
+static const char *part_text(const sh_tensor *t) {
+    static const char *const texts[] = {"",      ":lower",      ":upper",      NULL,
+                                        ":unit", ":lower:unit", ":upper:unit", NULL};
+    return texts[sh_tensor_part(t)];
+}
+
 size_t sh__tensor_print_type(const sh_tensor *t, char *text, size_t size) {
     int n = snprintf(text, size, "%s[", sh_dtype_name((sh_dtype)t->dtype));
     for (int i = 0; i < t->ndim; i++) {
@@ -274,7 +315,7 @@ size_t sh__tensor_print_type(const sh_tensor *t, char *text, size_t size) {
         n += snprintf(text + at, size - at, i ? ", %lld" : "%lld", (long long)t->sizes[i]);
     }
     const size_t at = (size_t)n < size ? (size_t)n : size;
-    n += snprintf(text + at, size - at, t->device == SH_META ? "]@meta" : "]");
+    n += snprintf(text + at, size - at, "]%s%s", part_text(t), t->device == SH_META ? "@meta" : "");
     return (size_t)n;
 }
 
@@ -297,7 +338,7 @@ sh_tensor *sh_tensor_new_on(sh_device device, sh_dtype dtype, sh_ints sizes) {
         sh_fail(SH_ERROR_DEVICE, "sh_tensor_new: device %d is not known", (int)device);
         return NULL;
     }
-    sh_tensor *t = sh__tensor_alloc(&spec, (int)device);
+    sh_tensor *t = sh__tensor_alloc_any(&spec, (int)device);
     return t ? sh__own(t) : NULL;
 }
 
@@ -341,6 +382,7 @@ sh_tensor *sh_from_data(void *data, sh_dtype dtype, sh_ints sizes, sh_ints strid
     t->dtype = (uint8_t)dtype;
     t->device = SH_HOST;
     t->element = (uint32_t)sh_dtype_size(dtype);
+    t->flags = flags_of(dtype);
     t->data = data;
     t->storage = storage;
     set_contiguous(t, spec.ndim, spec.sizes);

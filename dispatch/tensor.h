@@ -38,11 +38,20 @@ SH_API uint64_t sh_tensor_version(const sh_tensor *t);
 /* References held on t: scopes, sh_keep, modes. For tests and leak hunts. */
 SH_API int sh_tensor_refs(const sh_tensor *t);
 
-/* The value of a tensor with one element, as double or int64_t. NaN or 0 and an error otherwise. */
+/* The value of a tensor with one element, as double or int64_t. NaN or 0 and an error otherwise; complex numbers
+ * are an error too (wrap their parts). */
 SH_API double sh_item(const sh_tensor *t);
 SH_API int64_t sh_item_int(const sh_tensor *t);
 /* Element at `index` (sh_tensor_ndim entries), bounds-checked, as double. */
 SH_API double sh_tensor_at(const sh_tensor *t, const int64_t *index);
+
+/* ---- parts ---- */
+/* Of a matrix (the last two dimensions) that only a triangle of counts: what is outside is neither read nor written,
+ * whatever lies there. With SH_PART_UNIT the diagonal is taken for ones and does not count either. */
+enum { SH_PART_ALL = 0, SH_PART_LOWER = 1, SH_PART_UPPER = 2, SH_PART_UNIT = 4 };
+/* For ops defined at run time: built-in ops refuse such a tensor. An error below two dimensions. */
+SH_API sh_status sh_tensor_set_part(sh_tensor *t, unsigned part);
+SH_API unsigned sh_tensor_part(const sh_tensor *t);
 
 /* ---- making ---- */
 /* Uninitialised memory, row-major. */

@@ -14,10 +14,16 @@ enum {
     SH_TENSOR_CONTIGUOUS = 1, /* row-major without gaps */
     SH_TENSOR_WRAPPED = 2,    /* stands for a number */
     SH_TENSOR_OVERRIDE = 4,   /* carries an override */
-    SH_TENSOR_UNBOUND = 8     /* reserved: holds shape and dtype but stands for no value */
+    SH_TENSOR_UNBOUND = 8,    /* reserved: holds shape and dtype but stands for no value */
+    SH_TENSOR_COMPLEX = 16,   /* its dtype is complex, which no built-in op takes */
+    SH_TENSOR_LOWER = 32,     /* only part of its last two dimensions counts: see sh_tensor_set_part */
+    SH_TENSOR_UPPER = 64,
+    SH_TENSOR_UNIT = 128
 };
+#define SH_TENSOR_PART ((uint32_t)(SH_TENSOR_LOWER | SH_TENSOR_UPPER | SH_TENSOR_UNIT))
 /* What an op must look at before it may call its slot. */
-#define SH_TENSOR_SPECIAL ((uint32_t)(SH_TENSOR_OVERRIDE | SH_TENSOR_UNBOUND))
+#define SH_TENSOR_SPECIAL \
+    ((uint32_t)(SH_TENSOR_OVERRIDE | SH_TENSOR_UNBOUND | SH_TENSOR_COMPLEX | SH_TENSOR_PART))
 
 struct sh_storage {
     atomic_int refs;
@@ -117,8 +123,10 @@ static inline void sh__record_free(sh_tensor *t) {
 void sh__records_room(int32_t room);
 enum { SH_RECORDS_KEPT = 4096 };
 
-/* An uninitialised tensor of this spec, with one reference that is the caller's; NULL and an error. */
+/* An uninitialised tensor of this spec, with one reference that is the caller's; NULL and an error. The first is for
+ * built-in ops, of which none has complex results. */
 sh_tensor *sh__tensor_alloc(const sh_spec *spec, int device);
+sh_tensor *sh__tensor_alloc_any(const sh_spec *spec, int device);
 /* A view on t's storage with its dtype; the caller sets sizes, strides, data through sh__tensor_set_layout. */
 sh_tensor *sh__tensor_view(const sh_tensor *t);
 void sh__tensor_set_layout(sh_tensor *t, int ndim, const int64_t *sizes, const int64_t *strides,
@@ -138,6 +146,15 @@ void sh__spec_fill(sh_spec *spec);
 sh_status sh__spec_check(const sh_spec *spec, const char *what);
 /* Do the bytes that a and b reach overlap other than element on element? */
 bool sh__tensor_overlap(const sh_tensor *a, const sh_tensor *b);
+
+/* Do the elements at this index count? The last two entries choose a triangle's. */
+static inline bool sh__in_part(const sh_tensor *t, const int64_t *index) {
+    const uint32_t part = t->flags & SH_TENSOR_PART;
+    if (SH_LIKELY(!part) || t->ndim < 2) return true;
+    const int64_t row = index[t->ndim - 2], column = index[t->ndim - 1];
+    return row == column ? !(part & SH_TENSOR_UNIT)
+                         : !(part & (row > column ? SH_TENSOR_UPPER : SH_TENSOR_LOWER));
+}
 
 /* "f32[2, 3]"; meta tensors "f32[2, 3]@meta". */
 size_t sh__tensor_print_type(const sh_tensor *t, char *text, size_t size);

@@ -47,7 +47,7 @@ static bool is_small(double v) { return fabs(v) <= LARGEST_F16; }
 
 /* Single elements are looked at; they may be numbers, which are f64 whatever the others are. Masks and indices are no values. */
 static void join_tensor(sh_carried *c, const sh_tensor *t) {
-    if (t->data && t->numel == 1 && is_small(sh_load_f64((sh_dtype)t->dtype, t->data))) return;
+    if (t->data && t->numel == 1 && is_small(sh_load_shown((sh_dtype)t->dtype, t->data))) return;
     if (t->dtype == SH_B8 || !t->numel) return;
     const sh_known what = c->dtype && c->dtype != (sh_dtype)t->dtype ? SH_KNOWN_NOTHING : sh__known(t);
     c->dtype = (sh_dtype)t->dtype;

@@ -96,7 +96,7 @@ static void tell_inputs(sh_finding *f, const sh_call *call, const input *inputs,
         append(f->inputs, sizeof f->inputs, i ? ", %s" : "%s", inputs[i].name);
         if (inputs[i].in_list) append(f->inputs, sizeof f->inputs, "[%u]", inputs[i].place);
         if (pointwise && broadcasts_to(t, result)) {
-            values[nvalues++] = sh_load_f64((sh_dtype)t->dtype, sh_element(t, index, result->ndim));
+            values[nvalues++] = sh_load_shown((sh_dtype)t->dtype, sh_element(t, index, result->ndim));
             append(f->inputs, sizeof f->inputs, " = %.9g", values[nvalues - 1]);
         } else if (sh_scan_range(t, &low, &high)) {
             append(f->inputs, sizeof f->inputs, " in %.6g..%.6g", low, high);
@@ -115,7 +115,8 @@ static const input *find_bad_input(const checker *c, const input *inputs, size_t
         if (!sh_scan_bad(inputs[i].t, c->inf, &first)) continue;
         sh_scan_index(inputs[i].t, first, index);
         *at = first;
-        *value = sh_load_f64((sh_dtype)inputs[i].t->dtype, sh_element(inputs[i].t, index, inputs[i].t->ndim));
+        *value =
+            sh_load_shown((sh_dtype)inputs[i].t->dtype, sh_element(inputs[i].t, index, inputs[i].t->ndim));
         return &inputs[i];
     }
     return NULL;
@@ -148,7 +149,7 @@ static void tell_birth(sh_finding *f, const sh_call *call, const input *inputs, 
                        const sh_tensor *result, int64_t first) {
     int64_t index[SH_MAX_DIMS];
     sh_scan_index(result, first, index);
-    const double out = sh_load_f64((sh_dtype)result->dtype, sh_element(result, index, result->ndim));
+    const double out = sh_load_shown((sh_dtype)result->dtype, sh_element(result, index, result->ndim));
     append(f->what, sizeof f->what, "%s born in %s", bad_name(out), sh_call_name(call));
     put_index(f->index, sizeof f->index, result->ndim, index);
     tell_inputs(f, call, inputs, n, result, index, out);

@@ -8,11 +8,19 @@
 #include "ops/cpu/bounds.h"
 #include "ops/element.h"
 
-/* Largest magnitude bits that are still good: the pattern of infinity, or the one below. */
-static uint64_t limit_of(sh_dtype dtype, bool inf) {
-    static const uint64_t infinity[] = {
-        [SH_F32] = 0x7f800000, [SH_F64] = 0x7ff0000000000000, [SH_F16] = 0x7c00, [SH_BF16] = 0x7f80};
-    return infinity[dtype] - inf;
+/* The numbers that elements are made of: a complex one is two. */
+typedef struct numbers {
+    uint32_t width, each; /* bytes of one number; numbers in an element */
+    uint64_t
+        limit; /* largest magnitude bits that are still good: the pattern of infinity, or the one below */
+} numbers;
+
+static numbers numbers_of(const sh_tensor *t, bool inf) {
+    static const uint64_t infinity[SH_DTYPE_COUNT] = {
+        [SH_F32] = 0x7f800000, [SH_F64] = 0x7ff0000000000000, [SH_F16] = 0x7c00,
+        [SH_BF16] = 0x7f80,    [SH_C64] = 0x7f800000,         [SH_C128] = 0x7ff0000000000000};
+    const uint32_t each = t->flags & SH_TENSOR_COMPLEX ? 2 : 1;
+    return (numbers){t->element / each, each, infinity[t->dtype] - inf};
 }
 
 /* The elements of a tensor as they lie: strides rising, dimensions that join made one, those that repeat left out. */
@@ -48,11 +56,11 @@ static layout layout_of(const sh_tensor *t) {
 }
 
 static bool any_bad(const sh_tensor *t, bool inf) {
-    const uint64_t limit = limit_of((sh_dtype)t->dtype, inf);
+    const numbers n = numbers_of(t, inf);
     const layout l = layout_of(t);
     int64_t index[SH_MAX_DIMS + 1] = {0};
     for (const char *at = t->data;;) {
-        if (sh_any_passes(t->element, at, l.sizes[0], limit)) return true;
+        if (sh_any_passes(n.width, at, l.sizes[0] * n.each, n.limit)) return true;
         int d = 1;
         for (; d < l.ndim && ++index[d] == l.sizes[d]; d++) {
             at -= (l.sizes[d] - 1) * l.strides[d] * (int64_t)t->element;
@@ -63,14 +71,45 @@ static bool any_bad(const sh_tensor *t, bool inf) {
     }
 }
 
+/* One matrix of which only a triangle counts, line by line in the direction in which its elements lie side by side. */
+static bool any_bad_in_lines(const sh_tensor *t, const char *matrix, bool inf) {
+    const numbers n = numbers_of(t, inf);
+    const int rows = t->ndim - 2, columns = t->ndim - 1;
+    const bool by_rows = t->strides[columns] == 1;
+    const int line = by_rows ? rows : columns, across = by_rows ? columns : rows;
+    const unsigned part = sh_tensor_part(t);
+    const int64_t unit = (part & SH_PART_UNIT) != 0, size = t->sizes[across], step = t->strides[across];
+    const bool from_start = ((part & SH_PART_LOWER) != 0) == by_rows;
+    const bool whole = !(part & (SH_PART_LOWER | SH_PART_UPPER));
+    for (int64_t i = 0; i < t->sizes[line]; i++) {
+        const int64_t low = whole || from_start ? 0 : i + unit, last = i + 1 - unit,
+                      high = whole || !from_start || last > size ? size : last;
+        const char *at = matrix + i * t->strides[line] * (int64_t)t->element;
+        for (int64_t k = low; k < high; k += step == 1 ? high : 1)
+            if (sh_any_passes(n.width, at + k * step * (int64_t)t->element,
+                              (step == 1 ? high - k : 1) * n.each, n.limit))
+                return true;
+    }
+    return false;
+}
+
+static bool any_bad_in_part(const sh_tensor *t, bool inf) {
+    int64_t index[SH_MAX_DIMS] = {0};
+    do {
+        if (any_bad_in_lines(t, sh_element(t, index, t->ndim), inf)) return true;
+    } while (sh_next_index(t->ndim - 2, t->sizes, index));
+    return false;
+}
+
 static bool is_bad(double v, bool inf) { return isnan(v) || (inf && isinf(v)); }
 
 int64_t sh_scan_bad(const sh_tensor *t, bool inf, int64_t *first) {
-    if (!t || !t->data || !t->numel || sh_dtype_kind_of((sh_dtype)t->dtype) != SH_KIND_FLOAT) return 0;
-    if (!any_bad(t, inf)) return 0;
+    if (!t || !t->data || !t->numel || sh_dtype_kind_of((sh_dtype)t->dtype) < SH_KIND_FLOAT) return 0;
+    if (!(t->flags & SH_TENSOR_PART ? any_bad_in_part : any_bad)(t, inf)) return 0;
     int64_t bad = 0, number = 0;
     SH_EACH_ELEMENT(t, index) {
-        if (is_bad(sh_load_f64((sh_dtype)t->dtype, sh_element(t, index, t->ndim)), inf) && bad++ == 0)
+        if (sh__in_part(t, index) &&
+            is_bad(sh_load_shown((sh_dtype)t->dtype, sh_element(t, index, t->ndim)), inf) && bad++ == 0)
             *first = number;
         number++;
     }
@@ -82,8 +121,8 @@ bool sh_scan_range(const sh_tensor *t, double *low, double *high) {
     *high = -INFINITY;
     if (!t->data) return false;
     SH_EACH_ELEMENT(t, index) {
-        const double v = sh_load_f64((sh_dtype)t->dtype, sh_element(t, index, t->ndim));
-        if (!isfinite(v)) continue;
+        const double v = sh_load_shown((sh_dtype)t->dtype, sh_element(t, index, t->ndim));
+        if (!isfinite(v) || !sh__in_part(t, index)) continue;
         *low = v < *low ? v : *low;
         *high = v > *high ? v : *high;
     }

@@ -3,15 +3,24 @@
 #include "dispatch/no_data.h"
 #include "dispatch/tensor_impl.h"
 
-enum { CPU = 1, CODE_INT = 0, CODE_UINT = 1, CODE_FLOAT = 2, CODE_BFLOAT = 4, CODE_BOOL = 6, READ_ONLY = 1 };
+enum {
+    CPU = 1,
+    CODE_INT = 0,
+    CODE_UINT = 1,
+    CODE_FLOAT = 2,
+    CODE_BFLOAT = 4,
+    CODE_COMPLEX = 5,
+    CODE_BOOL = 6,
+    READ_ONLY = 1
+};
 
 static const struct {
     sh_dtype dtype;
     uint8_t code, bits;
-} dtypes[] = {{SH_F32, CODE_FLOAT, 32},   {SH_F64, CODE_FLOAT, 64}, {SH_F16, CODE_FLOAT, 16},
-              {SH_BF16, CODE_BFLOAT, 16}, {SH_I64, CODE_INT, 64},   {SH_I32, CODE_INT, 32},
-              {SH_I16, CODE_INT, 16},     {SH_I8, CODE_INT, 8},     {SH_U8, CODE_UINT, 8},
-              {SH_B8, CODE_BOOL, 8}};
+} dtypes[] = {{SH_F32, CODE_FLOAT, 32},   {SH_F64, CODE_FLOAT, 64},   {SH_F16, CODE_FLOAT, 16},
+              {SH_BF16, CODE_BFLOAT, 16}, {SH_I64, CODE_INT, 64},     {SH_I32, CODE_INT, 32},
+              {SH_I16, CODE_INT, 16},     {SH_I8, CODE_INT, 8},       {SH_U8, CODE_UINT, 8},
+              {SH_B8, CODE_BOOL, 8},      {SH_C64, CODE_COMPLEX, 64}, {SH_C128, CODE_COMPLEX, 128}};
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 /* ---- out ---- both managed forms share one block: the struct, then sizes and strides */

@@ -20,6 +20,20 @@ static inline double sh_load_f64(sh_dtype dtype, const void *at) {
     }
 }
 
+/* The real and the imaginary part of a complex number. */
+static inline void sh_load_parts(sh_dtype dtype, const void *at, double *parts) {
+    for (int i = 0; i < 2; i++) parts[i] = dtype == SH_C64 ? ((const float *)at)[i] : ((const double *)at)[i];
+}
+
+/* For who looks at elements of any dtype: of a complex one its real part, or its imaginary part where that alone is
+ * not finite. */
+static inline double sh_load_shown(sh_dtype dtype, const void *at) {
+    double parts[2];
+    if (dtype < SH_REAL_DTYPE_END) return sh_load_f64(dtype, at);
+    sh_load_parts(dtype, at, parts);
+    return __builtin_isfinite(parts[0]) && !__builtin_isfinite(parts[1]) ? parts[1] : parts[0];
+}
+
 static inline int64_t sh_load_i64(sh_dtype dtype, const void *at) {
     switch (dtype) {
     case SH_I64: return *(const int64_t *)at;

@@ -10,7 +10,7 @@
 #include "dispatch/no_data.h"
 #include "ops/element.h"
 
-enum { NUMBER = 64, PREFIX = 7 /* of "tensor(" */ };
+enum { NUMBER = 96, PREFIX = 7 /* of "tensor(" */ };
 
 static const sh_print_options standard = {4, 1000, 3, 80, -1};
 static sh_print_options the_options = {4, 1000, 3, 80, -1};
@@ -58,9 +58,18 @@ static void widen_range(printer *p, const char *at, void *user) {
     p->whole = p->whole && v == ceil(v);
 }
 
+/* Python's way, with as many digits as the precision says where they are needed. */
+static int put_complex(const printer *p, const char *at, char *text) {
+    double parts[2];
+    sh_load_parts((sh_dtype)p->t->dtype, at, parts);
+    return snprintf(text, NUMBER, "%.*g%+.*gj", p->options.precision + 1, parts[0], p->options.precision + 1,
+                    parts[1]);
+}
+
 static int put_number(const printer *p, const char *at, char *text) {
     const sh_dtype dtype = (sh_dtype)p->t->dtype;
     if (dtype == SH_B8) return snprintf(text, NUMBER, *(const uint8_t *)at ? "True" : "False");
+    if (p->t->flags & SH_TENSOR_COMPLEX) return put_complex(p, at, text);
     if (!p->floating) return snprintf(text, NUMBER, "%" PRId64, sh_load_i64(dtype, at));
     const double v = sh_load_f64(dtype, at);
     if (isnan(v)) return snprintf(text, NUMBER, "nan");

@@ -17,7 +17,8 @@ enum { NHEATS = sizeof heats / sizeof *heats };
 static const char *const dtype_colors[SH_DTYPE_COUNT] = {
     [SH_NO_DTYPE] = "#ffffff", [SH_F32] = "#cfe6f7", [SH_F64] = "#8fbfe0", [SH_F16] = "#f9e6b8",
     [SH_BF16] = "#eec16e",     [SH_I64] = "#bfe3d5", [SH_I32] = "#8fcdb5", [SH_I16] = "#dcefe7",
-    [SH_I8] = "#f0b58f",       [SH_U8] = "#f7d8c4",  [SH_B8] = "#dcbcd0",
+    [SH_I8] = "#f0b58f",       [SH_U8] = "#f7d8c4",  [SH_B8] = "#dcbcd0",  [SH_C64] = "#e3d3ee",
+    [SH_C128] = "#c9aedd",
 };
 
 static const char *const opcode_colors[] = {

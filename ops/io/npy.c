@@ -248,6 +248,10 @@ sh_tensor *sh_npy_plain(const sh_tensor *t) {
         sh__no_data(t, "saving");
         return NULL;
     }
+    if (sh_dtype_kind_of(sh_tensor_dtype(t)) == SH_KIND_COMPLEX) {
+        sh_fail(SH_ERROR_UNSUPPORTED, "saving: %s can't be written", sh_dtype_name(sh_tensor_dtype(t)));
+        return NULL;
+    }
     sh_tensor *plain = (sh_tensor *)(uintptr_t)t;
     if (sh_tensor_dtype(t) == SH_BF16) plain = sh_call_op("to", plain, sh_value_dtype(SH_F32));
     return plain && !sh_tensor_is_contiguous(plain) ? sh_call_op("contiguous", plain) : plain;

@@ -226,6 +226,10 @@ static sh_status check_entries(const sh_dict *dict) {
             return sh_fail(SH_ERROR_VALUE, "no tensor in a safetensors file can be named __metadata__");
         if (sh_tensor_device(sh_dict_at(dict, i)) != SH_HOST)
             return sh__no_data(sh_dict_at(dict, i), sh_dict_name(dict, i));
+        const sh_dtype dtype = sh_tensor_dtype(sh_dict_at(dict, i));
+        if (sh_dtype_kind_of(dtype) == SH_KIND_COMPLEX)
+            return sh_fail(SH_ERROR_UNSUPPORTED, "%s: %s can't be written to a safetensors file",
+                           sh_dict_name(dict, i), sh_dtype_name(dtype));
     }
     return SH_OK;
 }
