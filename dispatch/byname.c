@@ -110,6 +110,7 @@ static sh_status try_op(binding *b, const sh_op *op, sh_variant variant, const s
     const uint32_t mark = sh__thread.nitems;
     b->call->op = op;
     b->call->schema = sh_op_schema(op);
+    if (!b->call->schema) return sh_fail(SH_ERROR_ARGUMENT, "op %s is not defined any more", op->name);
     b->call->target = NULL;
     b->set = 0;
     b->variant = variant;
@@ -158,7 +159,9 @@ sh_status sh__call_by_name(const char *name, const sh_argument *arguments, size_
     b.call = &call;
     SH_TRY(bind_op(&b, name, arguments, n));
     if (b.variant == SH_INPLACE) call.target = sh_value_as_tensor(args[0]);
-    return sh__call_results(call.op, b.variant, call.target, args, results, -1, caller);
+    SH_TRY(sh__call_placed(call.op, call.schema, b.variant, call.target, args, results, caller));
+    for (uint32_t i = call.schema->nreturns; i < SH_MAX_RESULTS; i++) results[i] = sh_none();
+    return SH_OK;
 }
 
 sh_status sh_call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results) {
@@ -169,6 +172,7 @@ sh_tensor *sh__call_op(const char *name, const sh_argument *arguments, size_t n)
     sh_value results[SH_MAX_RESULTS];
     if (sh__call_by_name(name, arguments, n, results, __builtin_frame_address(0)) < 0) return NULL;
     if (results[0].tag == SH_TAG_TENSOR) return results[0].as.tensor;
+    if (results[0].tag == SH_TAG_NONE) return NULL; /* an op without results */
     sh_fail(SH_ERROR_RESULT, "%s gives a list of tensors: use sh_call_by_name", name);
     return NULL;
 }

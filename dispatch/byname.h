@@ -24,7 +24,8 @@ typedef struct sh_arguments {
 /* Calls op `name` ("add", "add_", "max.dim"). Positional arguments first. `out` is a keyword like others. A name without
  * an overload means the first of its family that takes the arguments: "eye" with two is eye.m. What the typed function
  * takes is taken: numbers for a Tensor, one axis or SH_DIMS for a list of them, 0 and 1 for a bool, SH_F64 for a dtype.
- * Results (SH_MAX_RESULTS entries) are owned by the current scope. */
+ * Results (SH_MAX_RESULTS entries, NONE behind those that there are) are owned by the current scope. sh_call_op gives NULL
+ * for an op without results; whether it failed is then told by sh_error. */
 SH_API sh_status sh_call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results);
 SH_API sh_tensor *sh__call_op(const char *name, const sh_argument *arguments, size_t n);
 

@@ -273,9 +273,8 @@ sh_status sh__check_result(const sh_call *call, uint32_t i, sh_value value) {
 /* With an infer function, an answer must have the dtype that the op gives for the call's arguments. */
 static sh_status check_answer(const sh_call *call, uint32_t i, const sh_tensor *t) {
     sh_spec specs[SH_MAX_RESULTS];
-    if (!call->op->infer || call->in_kernel) return SH_OK;
-    for (uint32_t k = 0; k < call->nresults; k++) specs[k].like = NULL;
-    if (call->op->infer(call->args, specs, call->op->infer_user) < 0) {
+    if (!sh__op_infers(call->op) || call->in_kernel || call->schema->returns[i].written) return SH_OK;
+    if (sh__call_infer(call, call->args, specs) < 0) {
         sh_clear_error();
         return SH_OK;
     }
@@ -285,8 +284,7 @@ static sh_status check_answer(const sh_call *call, uint32_t i, const sh_tensor *
                    running_mode(call), sh_dtype_name((sh_dtype)t->dtype), sh_dtype_name(expected));
 }
 
-/* The list of a value as an owned list object of its own. */
-static sh_status own_list_value(sh_value *value) {
+sh_status sh__own_list_value(sh_value *value) {
     sh_list *list = sh__list_new(value->count);
     if (!list) return SH_ERROR_MEMORY;
     for (uint32_t i = 0; i < value->count; i++) list->at[i] = sh_keep(value->as.tensors[i]);
@@ -313,7 +311,7 @@ sh_status sh_call_set_result(sh_call *call, uint32_t i, sh_value value) {
     if (sh__error_pending()) return sh_error()->code;
     SH_TRY(sh__check_result(call, i, value));
     if (value.tag == SH_TAG_TENSORS) {
-        SH_TRY(own_list_value(&value));
+        SH_TRY(sh__own_list_value(&value));
     } else {
         SH_TRY(check_answer(call, i, value.as.tensor));
         if (call->target && value.as.tensor != call->target) SH_TRY(sh__copy_into(call, value.as.tensor));

@@ -106,6 +106,9 @@ void sh__before_edit(sh_call *call);
  * the exported function that the program called: the return address stands above it. */
 sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args,
                            sh_value *results, int device, const void *caller);
+/* The same for arguments that were placed by `schema`: an error if the op has another one by now. */
+sh_status sh__call_placed(const sh_op *op, const sh_schema *schema, sh_variant variant, sh_tensor *target,
+                          sh_value *args, sh_value *results, const void *caller);
 /* sh_call_by_name from a frame that the caller names: two words on the C stack, alive through the call, of which the
  * second is the address in the program that the call stands for. */
 sh_status sh__call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results,
@@ -153,6 +156,8 @@ sh_status sh__check_arg(const sh_call *call, const sh_param *param, const sh_val
                         sh_value *taken);
 /* Copies where shape and dtype allow it, else an error that names the target. */
 sh_status sh__copy_into(const sh_call *call, sh_tensor *from);
+/* The list of a value becomes one of its own, owned by the current scope, with a reference to each tensor. */
+sh_status sh__own_list_value(sh_value *value);
 /* Counts and kinds of the results before they go up. */
 sh_status sh__check_result(const sh_call *call, uint32_t i, sh_value value);
 

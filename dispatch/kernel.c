@@ -86,14 +86,7 @@ static const sh_value *args_for_target(const sh_call *call, sh_value *at) {
 static sh_status infer(const sh_call *call, sh_spec *specs) {
     sh_value at[SH_MAX_ARGS];
     const bool by_target = call->target && (call->op->tags & SH_OP_TARGET_DTYPE);
-    const sh_value *args = by_target ? args_for_target(call, at) : call->args;
-    for (uint32_t i = 0; i < call->nresults; i++) specs[i].like = NULL;
-    SH_TRY(call->op->infer(args, specs, call->op->infer_user));
-    for (uint32_t i = 0; (call->op->tags & SH_OP_CUSTOM) && i < call->nresults; i++) {
-        specs[i].like = NULL;
-        SH_TRY(sh__spec_check(&specs[i], call->op->name));
-    }
-    return SH_OK;
+    return sh__call_infer(call, by_target ? args_for_target(call, at) : call->args, specs);
 }
 
 static bool same_sizes(const sh_tensor *t, const sh_spec *spec) {
@@ -205,8 +198,53 @@ static sh_status call_slot(sh_call *call, const sh_slot *slot) {
     return SH_OK;
 }
 
+/* ---- what the schema of a run-time op marks ---- */
+
+/* The argument with the letter of result i; NONE if it has none, or was not given. */
+static sh_value aliased_argument(const sh_call *call, uint32_t i) {
+    const sh_param *params = call->schema->params;
+    for (uint32_t k = 0; k < call->nargs; k++)
+        if (params[k].alias == call->schema->returns[i].alias) return call->args[k];
+    return sh_none();
+}
+
+/* A result (a!) is its argument. */
+static sh_status give_back(sh_call *call) {
+    for (uint32_t i = 0; i < call->nresults; i++) {
+        if (!call->schema->returns[i].written) continue;
+        sh_value v = aliased_argument(call, i);
+        if (v.tag == SH_TAG_TENSORS) SH_TRY(sh__own_list_value(&v));
+        if (v.tag == SH_TAG_TENSOR && !sh__own(sh_keep(v.as.tensor))) return SH_ERROR_MEMORY;
+        call->results[i] = v;
+    }
+    return SH_OK;
+}
+
+static void was_written(const sh_tensor *t, bool whole) {
+    if (t && t->storage) atomic_fetch_add_explicit(&t->storage->version, 1, memory_order_relaxed);
+    if (t && !whole) sh__forget(t);
+}
+
+/* `whole`: the kernel came to its end. */
+static void arguments_written(const sh_call *call, bool whole) {
+    for (uint32_t i = 0; i < call->nargs; i++) {
+        const sh_value *v = &call->args[i];
+        if (!call->schema->params[i].written) continue;
+        if (v->tag == SH_TAG_TENSOR) was_written(v->as.tensor, whole);
+        for (uint32_t k = 0; v->tag == SH_TAG_TENSORS && k < v->count; k++)
+            was_written(v->as.tensors[k], whole);
+    }
+}
+
+/* Does the kernel make this result itself? A view, a list, what is handed back. */
+static bool is_allocated(const sh_call *call, const sh_slot *slot, uint32_t i) {
+    const sh_param *result = &call->schema->returns[i];
+    return result->type == SH_TYPE_TENSOR && !result->written &&
+           (!result->alias || slot->form == SH_FORM_INFER_ONLY);
+}
+
 /* Allocates what infer says, or puts the target there. Each new result is owned by the scope at once. */
-static sh_status allocate(sh_call *call, bool *straight) {
+static sh_status allocate(sh_call *call, const sh_slot *slot, bool *straight) {
     sh_spec specs[SH_MAX_RESULTS];
     SH_TRY(infer(call, specs));
     if (SH_UNLIKELY(call->target != NULL)) {
@@ -215,6 +253,7 @@ static sh_status allocate(sh_call *call, bool *straight) {
         SH_TRY(choose_way(call, &specs[0], straight));
     }
     for (uint32_t i = 0; i < call->nresults; i++) {
+        if (SH_UNLIKELY(!is_allocated(call, slot, i))) continue;
         sh_tensor *t = *straight                       ? call->target
                        : call->op->tags & SH_OP_CUSTOM ? sh__tensor_alloc_any(&specs[i], call->device)
                                                        : sh__tensor_alloc(&specs[i], call->device);
@@ -232,14 +271,18 @@ static sh_status complete(const sh_call *call, const sh_slot *slot) {
     return SH_OK;
 }
 
+/* A definition that is replaced meanwhile can do no harm: all that is marked stands in the call's own schema. */
 sh_status sh__run_slot(sh_call *call, const sh_slot *slot) {
     bool straight = false;
     if (SH_UNLIKELY(call->special) && !slot->composite) SH_TRY(check_taken(call));
     for (uint32_t i = 0; i < call->nresults; i++) call->results[i] = sh_none();
-    const bool allocates = slot->form != SH_FORM_RETURNS && call->op->infer;
-    sh_status status = allocates ? allocate(call, &straight) : SH_OK;
+    const sh_definition *d = sh__definition(call->op);
+    const bool allocates = slot->form != SH_FORM_RETURNS && sh__op_infers(call->op);
+    sh_status status = allocates ? allocate(call, slot, &straight) : SH_OK;
+    if (SH_UNLIKELY(d && d->aliases) && status >= 0) status = give_back(call);
     if (SH_LIKELY(status >= 0)) status = call_slot(call, slot);
-    if (SH_LIKELY(status >= 0) && !allocates) status = complete(call, slot);
+    if (SH_LIKELY(status >= 0) && (!allocates || d)) status = complete(call, slot);
+    if (SH_UNLIKELY(d && d->writes)) arguments_written(call, status >= 0);
     if (SH_UNLIKELY(call->target != NULL) && status >= 0) {
         if (!straight) status = copy_to_target(call);
         if (status >= 0) target_written(call);

@@ -67,18 +67,42 @@ typedef sh_status (*sh_infer)(const sh_value *args, sh_spec *results, void *user
  * allocated before it runs; without one it sets them. */
 typedef sh_status (*sh_boxed)(sh_call *call, void *user);
 
-typedef struct sh_op_options {
-    sh_infer infer;         /* optional; needed for the meta backend */
-    uint32_t tags;          /* SH_OP_PURE | ... */
-    void *user;             /* for infer */
-    const char *registrant; /* shown in notes and errors; optional */
-} sh_op_options;
+/* What one call costs: floating-point operations, a multiply-add being two, and bytes read and written. Of a call that
+ * has run. */
+typedef void (*sh_cost)(const sh_call *call, double *flops, double *bytes, void *user);
 
-/* Defines an op at run time from its schema. Kernels may have been registered before. An error if
- * the name has a schema already. The op stays defined until sh_op_undefine. */
+/* Everything is optional. Unless an infer function says what results will be, the op can't run on tensors without data,
+ * and so not in a trace. */
+typedef struct sh_op_options {
+    size_t size;            /* sizeof(sh_op_options) as the caller knows it; 0: as it is here */
+    sh_infer infer;         /* results that are lists, or (a!) arguments handed back, are not asked of it */
+    uint32_t tags;          /* SH_OP_PURE | ... */
+    void *user;             /* for infer and cost */
+    const char *registrant; /* shown in notes and errors; copied */
+    sh_boxed cpu, ref;      /* kernels of these backends */
+    sh_boxed composite;     /* the op written with other ops: what it is without a kernel, and its decomposition */
+    void *kernel_user;      /* for the three kernels */
+    sh_cost cost;           /* for the profile mode; without it no flops, and the bytes of arguments and results */
+} sh_op_options;
+#define SH_OP_OPTIONS_INIT {.size = sizeof(sh_op_options)}
+
+/* Defines an op at run time from its schema (schema.h), with the kernels of `options`, all at once. Kernels may have been
+ * registered before. `op`, optional, stays valid for ever. From then on it is an op like any other: by name, under modes,
+ * in graphs, in the ONNX reader (domain "mylib", op_type "Gate" or "gate" for mylib::gate).
+ *
+ * What the schema marks is done here: (a!) arguments count as written when a kernel returns (versions of their storages
+ * are raised), a result Tensor(a!) is that argument, a Tensor(a) is left to the kernel, which gives a view.
+ *
+ * SH_ERROR_SCHEMA: the text does not parse, or says what can't be: results other than Tensor or one Tensor[], a result
+ * (a!) of an argument that is only (a). SH_ERROR_OP: the name has a schema already. SH_ERROR_ARGUMENT: tags that the
+ * schema contradicts (PURE and written arguments, a form in place without a tensor to write). */
 SH_API sh_status sh_op_define(const char *schema, const sh_op_options *options, const sh_op **op);
-/* Ends a definition made by sh_op_define; calls through old pointers and names then are clean errors. */
+/* Ends a definition made by sh_op_define and removes the kernels that came with it; those registered apart stay for the
+ * next definition of the name. Calls through old pointers and names then are clean errors, calls in flight end as they
+ * began or with such an error. */
 SH_API sh_status sh_op_undefine(const char *name);
+/* Who defined the op; "built-in" where the library did. Valid until sh_op_undefine. */
+SH_API const char *sh_op_registrant(const sh_op *op);
 
 /* ---- kernels ---- a handle; checked by generation, so a dead one is an error, not a crash */
 typedef struct sh_kernel {

@@ -75,7 +75,7 @@ static const sh_slot *resolve_one(const sh_op *op, uint32_t backend, bool *passe
     const sh_registration *r = newest_live(op->columns[backend]);
     *passed_on = r && r->fallthrough;
     if (r) return r->fallthrough ? NULL : &r->slot;
-    if (sh_backend_device(backend) == SH_META && op->infer) return &infer_slot;
+    if (sh_backend_device(backend) == SH_META && sh__op_infers(op)) return &infer_slot;
     r = newest_live(op->columns[SH_COLUMN_COMPOSITE]);
     if (r) return &r->slot;
     r = newest_live(fallbacks[backend]);
@@ -158,54 +158,57 @@ static void publish_for(sh_op *op) {
         sh__slots_publish_all();
 }
 
+sh_registration *sh__register_locked(sh_op *op, uint32_t column, sh_boxed boxed, void *user,
+                                     const char *registrant) {
+    sh_registration *r = sh__calloc(1, sizeof *r);
+    char *who = r ? sh__strdup(registrant ? registrant : "unknown") : NULL;
+    if (who) {
+        r->fallthrough = !boxed;
+        r->slot =
+            (sh_slot){.boxed = boxed,
+                      .user = user,
+                      .form = SH_FORM_BOXED,
+                      .registrant = who,
+                      .composite = column == SH_COLUMN_COMPOSITE,
+                      .backend = column == SH_COLUMN_COMPOSITE ? SH_COMPOSITE : sh_backend_name(column)};
+        if (enter(r) >= 0) {
+            link_in(r, op, column);
+            if (op && column == SH_COLUMN_COMPOSITE) atomic_fetch_or(&op->tags, SH_OP_COMPOSITE);
+            return r;
+        }
+    }
+    sh__free(who);
+    sh__free(r);
+    return NULL;
+}
+
 static sh_status do_register(const char *name, const char *backend, sh_boxed boxed, void *user,
-                             const char *registrant, bool fallthrough, sh_kernel *kernel) {
+                             const char *registrant, sh_kernel *kernel) {
     uint32_t column = 0;
     if (sh__error_pending()) return sh_error()->code;
     SH_TRY(column_index(backend, &column));
     sh_op *op = name ? sh__op_intern(name) : NULL;
     if (name && !op) return sh__error_ensure(SH_ERROR_MEMORY);
-    sh_registration *r = sh__calloc(1, sizeof *r);
-    char *who = r ? sh__strdup(registrant ? registrant : "unknown") : NULL;
-    if (!who) {
-        sh__free(r);
-        return SH_ERROR_MEMORY;
-    }
-    r->fallthrough = fallthrough;
-    r->slot = (sh_slot){.boxed = boxed,
-                        .user = user,
-                        .form = SH_FORM_BOXED,
-                        .registrant = who,
-                        .composite = column == SH_COLUMN_COMPOSITE,
-                        .backend = column == SH_COLUMN_COMPOSITE ? SH_COMPOSITE : sh_backend_name(column)};
     sh__table_lock();
-    const sh_status status = enter(r);
-    if (status >= 0) {
-        link_in(r, op, column);
-        if (op && column == SH_COLUMN_COMPOSITE) op->tags |= SH_OP_COMPOSITE;
-        publish_for(op);
-        if (kernel) *kernel = (sh_kernel){r->index, r->generation};
-    }
+    const sh_registration *r = sh__register_locked(op, column, boxed, user, registrant);
+    if (r) publish_for(op);
+    if (r && kernel) *kernel = (sh_kernel){r->index, r->generation};
     sh__table_unlock();
-    if (status >= 0) {
-        note_replaced(r, backend);
-        return SH_OK;
-    }
-    sh__free(who);
-    sh__free(r);
-    return status;
+    if (!r) return sh__error_ensure(SH_ERROR_MEMORY);
+    note_replaced(r, backend);
+    return SH_OK;
 }
 
 sh_status sh_kernel_register(const char *name, const char *backend, sh_boxed boxed, void *user,
                              const char *registrant, sh_kernel *kernel) {
     if (!name || !boxed)
         return sh_fail(SH_ERROR_NULL, "sh_kernel_register: %s is NULL", name ? "the kernel" : "name");
-    return do_register(name, backend, boxed, user, registrant, false, kernel);
+    return do_register(name, backend, boxed, user, registrant, kernel);
 }
 
 sh_status sh_kernel_fallthrough(const char *name, const char *backend, const char *registrant,
                                 sh_kernel *kernel) {
-    return do_register(name, backend, NULL, NULL, registrant, true, kernel);
+    return do_register(name, backend, NULL, NULL, registrant, kernel);
 }
 
 sh_status sh_backend_fallback(const char *backend, sh_boxed boxed, void *user, const char *registrant,
@@ -213,7 +216,7 @@ sh_status sh_backend_fallback(const char *backend, sh_boxed boxed, void *user, c
     if (!boxed) return sh_fail(SH_ERROR_NULL, "sh_backend_fallback: the kernel is NULL");
     if (backend && strcmp(backend, SH_COMPOSITE) == 0)
         return sh_fail(SH_ERROR_KERNEL, "sh_backend_fallback: composite is no backend");
-    return do_register(NULL, backend, boxed, user, registrant, false, kernel);
+    return do_register(NULL, backend, boxed, user, registrant, kernel);
 }
 
 static sh_registration *alive(sh_kernel kernel) {
@@ -223,12 +226,21 @@ static sh_registration *alive(sh_kernel kernel) {
     return NULL;
 }
 
+void sh__remove_locked(sh_registration *r) {
+    r->live = 0;
+    r->generation++;
+}
+
+void sh__kernel_drop_locked(sh_kernel kernel) {
+    sh_registration *r = at(kernel.index);
+    if (r && r->live && r->generation == kernel.generation) sh__remove_locked(r);
+}
+
 sh_status sh_kernel_remove(sh_kernel kernel) {
     sh__table_lock();
     sh_registration *r = alive(kernel);
     if (r) {
-        r->live = 0;
-        r->generation++;
+        sh__remove_locked(r);
         publish_for(r->op);
     }
     sh__table_unlock();

@@ -14,6 +14,12 @@ struct sh_registration {
 
 /* Under the table lock. */
 void sh__register_builtin(sh_op *op, const sh_builtin_kernel *kernel);
+/* A new kernel of an op (NULL: of all); without `boxed` it passes the op on. Slots stay as they are until they are published.
+ * NULL and an error. */
+sh_registration *sh__register_locked(sh_op *op, uint32_t column, sh_boxed boxed, void *user, const char *registrant);
+void sh__remove_locked(sh_registration *r);
+/* The same by handle; nothing if it is dead. */
+void sh__kernel_drop_locked(sh_kernel kernel);
 /* The newest live fallback of a backend. */
 const sh_registration *sh__fallback_of(uint32_t backend);
 

@@ -110,11 +110,10 @@ static inline void fill(sh_call *call, const sh_op *op, const sh_schema *schema,
     call->caller = caller;
 }
 
-static sh_status run(sh_call *call, const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args,
-                     int device, const void *caller) {
+static sh_status run_by(sh_call *call, const sh_op *op, const sh_schema *schema, sh_variant variant,
+                        sh_tensor *target, sh_value *args, int device, const void *caller) {
     sh_thread *thread = &sh__thread;
     if (SH_UNLIKELY(thread->gate & SH_GATE_ERROR)) return sh_error()->code;
-    const sh_schema *schema = sh_op_schema(op);
     if (SH_UNLIKELY(!schema)) return sh_fail(SH_ERROR_OP, "op %s is not defined any more", op->name);
     fill(call, op, schema, variant, target, args, device, caller);
     sh_status status = device >= 0 ? SH_OK : check_args(call);
@@ -122,6 +121,11 @@ static sh_status run(sh_call *call, const sh_op *op, sh_variant variant, sh_tens
         status = SH_LIKELY(thread->cold || sh__cold()) ? chain(call, thread, caller) : SH_ERROR_MEMORY;
     if (SH_UNLIKELY(status < 0)) sh__error_at(op->name, NULL, NULL);
     return status;
+}
+
+static sh_status run(sh_call *call, const sh_op *op, sh_variant variant, sh_tensor *target, sh_value *args,
+                     int device, const void *caller) {
+    return run_by(call, op, sh_op_schema(op), variant, target, args, device, caller);
 }
 
 /* ---- most calls under modes ---- */
@@ -184,6 +188,17 @@ sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *targe
                            sh_value *results, int device, const void *caller) {
     sh_call call;
     SH_TRY(run(&call, op, variant, target, args, device, caller));
+    memcpy(results, call.results, call.nresults * sizeof *results);
+    return SH_OK;
+}
+
+sh_status sh__call_placed(const sh_op *op, const sh_schema *schema, sh_variant variant, sh_tensor *target,
+                          sh_value *args, sh_value *results, const void *caller) {
+    sh_call call;
+    if (SH_UNLIKELY(sh_op_schema(op) != schema))
+        return sh_fail(SH_ERROR_OP, "op %s was %s since its arguments were placed", op->name,
+                       sh_op_schema(op) ? "defined anew" : "undefined");
+    SH_TRY(run_by(&call, op, schema, variant, target, args, -1, caller));
     memcpy(results, call.results, call.nresults * sizeof *results);
     return SH_OK;
 }

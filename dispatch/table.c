@@ -93,31 +93,38 @@ static void set_family(sh_op *op, uint32_t family) {
     op->word = op->bit / 64;
 }
 
-static sh_op *intern_locked(const char *name) {
+/* What names the family of an overload, without it; NULL and no error for a name that has none. */
+static bool family_head(const char *name, const sh_op **head) {
+    const char *dot = strchr(strstr(name, "::") ? strstr(name, "::") : name, '.');
+    char family[128];
+    *head = NULL;
+    if (!dot) return true;
+    snprintf(family, sizeof family, "%.*s", (int)(dot - name), name);
+    *head = sh__op_intern_locked(family);
+    return *head != NULL;
+}
+
+/* Who finds it in the table finds it whole. */
+sh_op *sh__op_intern_locked(const char *name) {
+    const sh_op *head;
     sh_op *op = find(name);
     if (op) return op;
+    if (!family_head(name, &head)) return NULL;
     op = sh__calloc(1, sizeof *op);
     char *copy = op ? sh__strdup(name) : NULL;
-    if (op) op->name = copy;
-    if (!copy || add_op(op) < 0) {
-        sh__free(copy);
-        sh__free(op);
-        return NULL;
+    if (copy) {
+        op->name = copy;
+        set_family(op, head ? head->id : sh_op_count());
     }
-    set_family(op, op->id);
-    const char *dot = strchr(strstr(name, "::") ? strstr(name, "::") : name, '.');
-    if (!dot) return op;
-    char family[128];
-    snprintf(family, sizeof family, "%.*s", (int)(dot - name), name);
-    const sh_op *head = intern_locked(family);
-    if (!head) return NULL;
-    set_family(op, head->id);
-    return op;
+    if (copy && add_op(op) >= 0) return op;
+    sh__free(copy);
+    sh__free(op);
+    return NULL;
 }
 
 sh_op *sh__op_intern(const char *name) {
     sh__table_lock();
-    sh_op *op = intern_locked(name);
+    sh_op *op = sh__op_intern_locked(name);
     if (op) sh__slots_publish(op);
     sh__table_unlock();
     return op;
@@ -128,63 +135,6 @@ sh_status sh__family_intern(const char *name, uint32_t *family) {
     if (!op) return sh__error_ensure(SH_ERROR_MEMORY);
     *family = op->family;
     return SH_OK;
-}
-
-static sh_status define_locked(sh_schema *schema, const sh_op_options *options, const sh_op **op) {
-    sh_op *entry = intern_locked(schema->name);
-    if (!entry) return sh__error_ensure(SH_ERROR_MEMORY);
-    if (sh_op_schema(entry))
-        return sh_fail(SH_ERROR_OP, "op %s is defined already: %s", schema->name, sh_op_schema(entry)->text);
-    char *registrant = sh__strdup(options->registrant ? options->registrant : "unknown");
-    if (!registrant) return SH_ERROR_MEMORY;
-    entry->registrant = registrant;
-    entry->infer = options->infer;
-    entry->infer_user = options->user;
-    entry->tags = options->tags | SH_OP_CUSTOM;
-    atomic_store_explicit(&entry->schema, schema, memory_order_release);
-    sh__slots_publish(entry);
-    if (op) *op = entry;
-    return SH_OK;
-}
-
-sh_status sh_op_define(const char *text, const sh_op_options *options, const sh_op **op) {
-    static const sh_op_options plain = {0};
-    sh_schema *schema;
-    if (sh__error_pending()) return sh_error()->code;
-    SH_TRY(sh_schema_parse(text, &schema));
-    sh__table_lock();
-    const sh_status status = define_locked(schema, options ? options : &plain, op);
-    sh__table_unlock();
-    if (status < 0) sh_schema_free(schema);
-    return status;
-}
-
-/* What an op that was undefined had: kept, since a call in flight may read it. */
-static struct retired {
-    const sh_schema *schema;
-    const char *registrant;
-    struct retired *next;
-} * retired;
-
-static sh_status undefine_locked(sh_op *op) {
-    struct retired *r = sh__alloc(sizeof *r);
-    if (!r) return SH_ERROR_MEMORY;
-    *r = (struct retired){sh_op_schema(op), op->registrant, retired};
-    retired = r;
-    atomic_store_explicit(&op->schema, NULL, memory_order_release);
-    op->infer = NULL;
-    sh__slots_publish(op);
-    return SH_OK;
-}
-
-sh_status sh_op_undefine(const char *name) {
-    sh_op *op = name ? find(name) : NULL;
-    if (!op || !sh_op_schema(op)) return sh_fail(SH_ERROR_OP, "there is no op %s", name ? name : "NULL");
-    if (!(op->tags & SH_OP_CUSTOM)) return sh_fail(SH_ERROR_OP, "op %s is built in", name);
-    sh__table_lock();
-    const sh_status status = undefine_locked(op);
-    sh__table_unlock();
-    return status;
 }
 
 /* ---- what the library brings ---- */

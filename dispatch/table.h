@@ -31,6 +31,22 @@ typedef struct sh_slot {
 
 typedef struct sh_registration sh_registration;
 
+enum { SH_DEFINED_KERNELS = 3 };
+
+/* What one sh_op_define made. Immutable once it is published and kept for ever: a call in flight may read it. */
+typedef struct sh_definition {
+    sh_schema *schema;
+    sh_infer infer;
+    void *infer_user;
+    sh_cost cost;
+    const char *registrant;
+    bool writes;  /* an argument is marked (a!) */
+    bool aliases; /* a result is marked (a) or (a!) */
+    uint32_t nkernels;
+    sh_kernel kernels[SH_DEFINED_KERNELS]; /* those that came with it and go with it */
+    struct sh_definition *before;          /* retired earlier, of whatever op */
+} sh_definition;
+
 enum { SH_LEAF_PLAIN = 1, SH_LEAF_OF_COMPOSITE = 2 /* its op could be split instead */ };
 
 /* Calls a typed kernel on boxed values. Out form: results hold the tensors. Returns form: they are set. */
@@ -41,16 +57,17 @@ enum { SH_BACKEND_CPU = 0, SH_BACKEND_REF = 1, SH_BACKEND_META = 2 };
 
 struct sh_op {
     const char *name;
-    uint32_t id, family, tags;
+    uint32_t id, family;
+    _Atomic uint32_t tags;
     uint16_t bit; /* of the family, in the sets of wanted ones */
     uint16_t word;
     const sh_schema *_Atomic schema;
-    sh_infer infer;
+    const sh_definition *_Atomic definition; /* of an op made at run time */
+    sh_infer infer; /* of a built-in one; ask sh__op_infers */
     void *infer_user;
     sh_thunk thunk_out, thunk_returns;
     const sh_slot *_Atomic slots[SH_MAX_BACKENDS];
     sh_registration *columns[SH_COLUMNS]; /* newest first; under the table lock */
-    const char *registrant;
 };
 
 enum { SH_MAX_OPS = 4096 };
@@ -70,6 +87,7 @@ void sh__table_install(sh_op *ops, uint32_t nops, const sh_builtin_kernel *kerne
 
 /* The op of this name, made as a placeholder without schema if it is not there; NULL and an error if full. */
 sh_op *sh__op_intern(const char *name);
+sh_op *sh__op_intern_locked(const char *name); /* under the table lock; its slots are not published */
 /* The family id that a name has or will have. */
 sh_status sh__family_intern(const char *name, uint32_t *family);
 sh_op *sh__op_at(uint32_t id);
@@ -94,6 +112,18 @@ void sh__slots_publish_all(void);
 bool sh__rules_touch(const sh_op *op);
 /* The backend that the rules choose for this call, or -1. */
 int sh__rules_choose(const sh_call *call, int device);
+
+/* NULL for a built-in op, and for one that is not defined now. */
+static inline const sh_definition *sh__definition(const sh_op *op) {
+    return atomic_load_explicit(&op->definition, memory_order_acquire);
+}
+/* Does it say what its results will be? */
+static inline bool sh__op_infers(const sh_op *op) {
+    const sh_definition *d = op->infer ? NULL : sh__definition(op);
+    return op->infer || (d && d->infer);
+}
+/* Fills `results` (one entry a result) from the arguments of a call of an op that infers. */
+sh_status sh__call_infer(const sh_call *call, const sh_value *args, sh_spec *results);
 
 /* ---- the fast path ---- */
 

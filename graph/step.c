@@ -101,7 +101,7 @@ static sh_status run_prepared(const sh_interpreter *in, const sh_step *step, sh_
     const void *const caller[] = {NULL,
                                   step->node->site}; /* findings then name the place that was recorded */
     SH_TRY(load_arguments(in, step, args, &target));
-    SH_TRY(sh__call_results(step->op, step->variant, target, args, results, -1, caller));
+    SH_TRY(sh__call_placed(step->op, step->schema, step->variant, target, args, results, caller));
     return one_value(results, step->schema->nreturns, result);
 }
 

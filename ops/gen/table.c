@@ -373,7 +373,7 @@ static bool gives(const op *o) { return o->form != FORM_KERNEL; }
 static void row(FILE *out, const op *o) {
     fprintf(
         out,
-        "    [SH_OP_%s] = {.name = \"%s\", .id = SH_OP_%s, .family = SH_OP_%s, .tags = %s, .schema = &schema_%s, .registrant = \"built-in\"",
+        "    [SH_OP_%s] = {.name = \"%s\", .id = SH_OP_%s, .family = SH_OP_%s, .tags = %s, .schema = &schema_%s",
         o->c, o->schema->name, o->c, o->family, o->tags, o->c);
     if (infers(o)) fprintf(out, ", .infer = infer_%s, .thunk_out = out_thunk_%s", o->c, o->c);
     if (gives(o)) fprintf(out, ", .thunk_returns = returns_thunk_%s", o->c);
