@@ -12,6 +12,7 @@
 /* ---- looking ---- */
 
 const sh_op *sh_call_op_of(const sh_call *call) { return call->op; }
+const sh_schema *sh_call_schema(const sh_call *call) { return call->schema; }
 uint32_t sh_call_family(const sh_call *call) { return call->op->family; }
 sh_variant sh_call_variant(const sh_call *call) { return (sh_variant)call->variant; }
 sh_tensor *sh_call_target(const sh_call *call) { return call->target; }

@@ -18,6 +18,8 @@ typedef enum sh_variant { SH_FUNCTIONAL, SH_INPLACE, SH_OUT } sh_variant;
 
 /* ---- looking ---- */
 SH_API const sh_op *sh_call_op_of(const sh_call *call);
+/* The schema of its arguments; it is there even where the op has just been undefined. */
+SH_API const sh_schema *sh_call_schema(const sh_call *call);
 SH_API uint32_t sh_call_family(const sh_call *call);
 /* "add", "add_", "max.dim"; "add" with an out too. */
 SH_API const char *sh_call_name(const sh_call *call);

@@ -44,7 +44,10 @@ static sh_status unbalanced(sh_call *call, const sh_entry *entry) {
 /* SH_PASS: go on below. SH_OK: there is a result. Otherwise an error. */
 static sh_status verdict(sh_call *call, const sh_entry *entry, sh_status status) {
     if (status < 0 || sh__error_pending()) return sh__error_ensure(status);
-    if (status == SH_OK && !call->nresults) call->has_result = 1; /* the op gives nothing that could be set */
+    if (status == SH_OK && !call->nresults) { /* the op gives nothing that could be set */
+        call->results[0] = sh_none();
+        call->has_result = 1;
+    }
     if (call->has_result) return SH_OK;
     if (status == SH_PASS) return SH_PASS;
     if (status == SH_OK)

@@ -12,7 +12,8 @@
 /* ---- what a schema may say ---- */
 
 static sh_status refuse(const sh_schema *schema, sh_status code, const char *what, const char *name) {
-    return sh_fail(code, "%s: %s%s%s: %s", schema->name, what, name ? " " : "", name ? name : "", schema->text);
+    return sh_fail(code, "%s: %s%s%s: %s", schema->name, what, name ? " " : "", name ? name : "",
+                   schema->text);
 }
 
 /* The first parameter with the letter, or NULL; *several: there are more. */
@@ -80,7 +81,8 @@ static sh_status check_tags(const sh_schema *schema, uint32_t tags) {
         return refuse(schema, SH_ERROR_ARGUMENT,
                       "tagged as having a form in place, but its first argument is no Tensor", NULL);
     if ((tags & SH_OP_VIEW) && !has_self(schema))
-        return refuse(schema, SH_ERROR_ARGUMENT, "tagged as a view, but its first argument is no Tensor", NULL);
+        return refuse(schema, SH_ERROR_ARGUMENT, "tagged as a view, but its first argument is no Tensor",
+                      NULL);
     return SH_OK;
 }
 
@@ -90,6 +92,12 @@ static sh_status check(const sh_schema *schema, const sh_op_options *o) {
 }
 
 /* ---- making ---- */
+
+static bool spreads(const sh_schema *schema) {
+    bool any = false;
+    for (uint32_t i = 0; i < schema->nparams; i++) any |= schema->params[i].length > 1;
+    return any;
+}
 
 static sh_definition *definition_new(sh_schema *schema, const sh_op_options *o) {
     sh_definition *d = sh__calloc(1, sizeof *d);
@@ -104,7 +112,12 @@ static sh_definition *definition_new(sh_schema *schema, const sh_op_options *o) 
     d->cost = o->cost;
     d->registrant = who;
     d->writes = writes(schema);
-    for (uint32_t i = 0; i < schema->nreturns; i++) d->aliases |= schema->returns[i].alias != 0;
+    d->spreads = spreads(schema);
+    d->infers = true;
+    for (uint32_t i = 0; i < schema->nreturns; i++) {
+        d->aliases |= schema->returns[i].alias != 0;
+        d->infers &= o->infer || schema->returns[i].written;
+    }
     return d;
 }
 
@@ -121,9 +134,8 @@ static sh_status add_kernels(sh_definition *d, sh_op *op, const sh_op_options *o
     const struct {
         sh_boxed boxed;
         uint32_t column;
-    } kernels[SH_DEFINED_KERNELS] = {{o->cpu, SH_BACKEND_CPU},
-                                     {o->ref, SH_BACKEND_REF},
-                                     {o->composite, SH_COLUMN_COMPOSITE}};
+    } kernels[SH_DEFINED_KERNELS] = {
+        {o->cpu, SH_BACKEND_CPU}, {o->ref, SH_BACKEND_REF}, {o->composite, SH_COLUMN_COMPOSITE}};
     for (size_t i = 0; i < SH_DEFINED_KERNELS; i++) {
         if (!kernels[i].boxed) continue;
         const sh_registration *r =
@@ -222,6 +234,14 @@ const char *sh_op_registrant(const sh_op *op) {
     return d ? d->registrant : sh_op_schema(op) ? "built-in" : "nobody";
 }
 
+bool sh_call_cost(const sh_call *call, double *flops, double *bytes) {
+    const sh_definition *d = sh__definition(call->op);
+    if (!d || !d->cost || d->schema != call->schema || !call->has_result) return false;
+    *flops = *bytes = 0;
+    d->cost(call, flops, bytes, d->infer_user);
+    return true;
+}
+
 /* ---- inferring ---- */
 
 static sh_status is_gone(const sh_call *call) {
@@ -233,9 +253,9 @@ sh_status sh__call_infer(const sh_call *call, const sh_value *args, sh_spec *res
     for (uint32_t i = 0; i < call->nresults; i++) results[i].like = NULL;
     if (SH_LIKELY(op->infer != NULL)) return op->infer(args, results, op->infer_user);
     const sh_definition *d = sh__definition(op);
-    if (!d || d->schema != call->schema || !d->infer) return is_gone(call);
+    if (!d || d->schema != call->schema || !d->infers) return is_gone(call);
     for (uint32_t i = 0; i < call->nresults; i++) results[i].dtype = SH_NO_DTYPE;
-    SH_TRY(d->infer(args, results, d->infer_user));
+    if (d->infer) SH_TRY(d->infer(args, results, d->infer_user));
     for (uint32_t i = 0; i < call->nresults; i++) {
         const sh_param *result = &call->schema->returns[i];
         results[i].like = NULL;

@@ -275,7 +275,8 @@ static sh_status complete(const sh_call *call, const sh_slot *slot) {
 sh_status sh__run_slot(sh_call *call, const sh_slot *slot) {
     bool straight = false;
     if (SH_UNLIKELY(call->special) && !slot->composite) SH_TRY(check_taken(call));
-    for (uint32_t i = 0; i < call->nresults; i++) call->results[i] = sh_none();
+    call->results[0] = sh_none(); /* read even where there is none */
+    for (uint32_t i = 1; i < call->nresults; i++) call->results[i] = sh_none();
     const sh_definition *d = sh__definition(call->op);
     const bool allocates = slot->form != SH_FORM_RETURNS && sh__op_infers(call->op);
     sh_status status = allocates ? allocate(call, slot, &straight) : SH_OK;

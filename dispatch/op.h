@@ -80,11 +80,13 @@ typedef struct sh_op_options {
     void *user;             /* for infer and cost */
     const char *registrant; /* shown in notes and errors; copied */
     sh_boxed cpu, ref;      /* kernels of these backends */
-    sh_boxed composite;     /* the op written with other ops: what it is without a kernel, and its decomposition */
-    void *kernel_user;      /* for the three kernels */
-    sh_cost cost;           /* for the profile mode; without it no flops, and the bytes of arguments and results */
+    sh_boxed
+        composite;     /* the op written with other ops: what it is without a kernel, and its decomposition */
+    void *kernel_user; /* for the three kernels */
+    sh_cost cost;      /* for the profile mode; without it no flops, and the bytes of arguments and results */
 } sh_op_options;
-#define SH_OP_OPTIONS_INIT {.size = sizeof(sh_op_options)}
+#define SH_OP_OPTIONS_INIT \
+    { .size = sizeof(sh_op_options) }
 
 /* Defines an op at run time from its schema (schema.h), with the kernels of `options`, all at once. Kernels may have been
  * registered before. `op`, optional, stays valid for ever. From then on it is an op like any other: by name, under modes,
@@ -101,6 +103,8 @@ SH_API sh_status sh_op_define(const char *schema, const sh_op_options *options, 
  * next definition of the name. Calls through old pointers and names then are clean errors, calls in flight end as they
  * began or with such an error. */
 SH_API sh_status sh_op_undefine(const char *name);
+/* What the op's definition says that a call costs; false if it says nothing. */
+SH_API bool sh_call_cost(const sh_call *call, double *flops, double *bytes);
 /* Who defined the op; "built-in" where the library did. Valid until sh_op_undefine. */
 SH_API const char *sh_op_registrant(const sh_op *op);
 

@@ -267,10 +267,18 @@ static bool takes_tensors(const sh_op *op) {
     return !schema;
 }
 
+/* What is there to know beside what is registered. */
+static const char *hint(const sh_op *op, const char *backend) {
+    if (!takes_tensors(op)) return " (it has no tensor argument to choose by)";
+    if ((op->tags & SH_OP_CUSTOM) && strcmp(backend, "meta") == 0)
+        return " (tensors without data, as in a trace, need an infer function)";
+    return "";
+}
+
 static void missing(const sh_op *op, const char *backend) {
     char *known = sh_op_describe(op);
     sh_fail(SH_ERROR_KERNEL, "%s: no kernel for backend %s%s; registered: %s", op->name, backend,
-            takes_tensors(op) ? "" : " (it has no tensor argument to choose by)", known ? known : "?");
+            hint(op, backend), known ? known : "?");
     free(known);
 }
 

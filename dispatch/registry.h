@@ -16,7 +16,8 @@ struct sh_registration {
 void sh__register_builtin(sh_op *op, const sh_builtin_kernel *kernel);
 /* A new kernel of an op (NULL: of all); without `boxed` it passes the op on. Slots stay as they are until they are published.
  * NULL and an error. */
-sh_registration *sh__register_locked(sh_op *op, uint32_t column, sh_boxed boxed, void *user, const char *registrant);
+sh_registration *sh__register_locked(sh_op *op, uint32_t column, sh_boxed boxed, void *user,
+                                     const char *registrant);
 void sh__remove_locked(sh_registration *r);
 /* The same by handle; nothing if it is dead. */
 void sh__kernel_drop_locked(sh_kernel kernel);

@@ -192,9 +192,22 @@ sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *targe
     return SH_OK;
 }
 
+/* One integer stands for N equal ones of an int[N]; a kernel that is written at run time gets all of them. */
+static void spread(const sh_schema *schema, sh_value *args, int64_t (*room)[SH_MAX_DIMS]) {
+    for (uint32_t i = 0; i < schema->nparams; i++) {
+        const uint32_t n = schema->params[i].length;
+        if (args[i].tag != SH_TAG_INTS || args[i].count != 1 || n < 2) continue;
+        for (uint32_t k = 0; k < n; k++) room[i][k] = args[i].as.ints[0];
+        args[i] = sh_value_ints((sh_ints){room[i], n});
+    }
+}
+
 sh_status sh__call_placed(const sh_op *op, const sh_schema *schema, sh_variant variant, sh_tensor *target,
                           sh_value *args, sh_value *results, const void *caller) {
+    int64_t room[SH_MAX_ARGS][SH_MAX_DIMS];
     sh_call call;
+    const sh_definition *d = sh__definition(op);
+    if (d && d->spreads) spread(schema, args, room);
     if (SH_UNLIKELY(sh_op_schema(op) != schema))
         return sh_fail(SH_ERROR_OP, "op %s was %s since its arguments were placed", op->name,
                        sh_op_schema(op) ? "defined anew" : "undefined");

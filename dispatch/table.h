@@ -40,8 +40,10 @@ typedef struct sh_definition {
     void *infer_user;
     sh_cost cost;
     const char *registrant;
+    bool infers;  /* it says what results will be, or there are none to make */
     bool writes;  /* an argument is marked (a!) */
     bool aliases; /* a result is marked (a) or (a!) */
+    bool spreads; /* an argument is int[N], for which one integer may stand */
     uint32_t nkernels;
     sh_kernel kernels[SH_DEFINED_KERNELS]; /* those that came with it and go with it */
     struct sh_definition *before;          /* retired earlier, of whatever op */
@@ -63,7 +65,7 @@ struct sh_op {
     uint16_t word;
     const sh_schema *_Atomic schema;
     const sh_definition *_Atomic definition; /* of an op made at run time */
-    sh_infer infer; /* of a built-in one; ask sh__op_infers */
+    sh_infer infer;                          /* of a built-in one; ask sh__op_infers */
     void *infer_user;
     sh_thunk thunk_out, thunk_returns;
     const sh_slot *_Atomic slots[SH_MAX_BACKENDS];
@@ -120,7 +122,7 @@ static inline const sh_definition *sh__definition(const sh_op *op) {
 /* Does it say what its results will be? */
 static inline bool sh__op_infers(const sh_op *op) {
     const sh_definition *d = op->infer ? NULL : sh__definition(op);
-    return op->infer || (d && d->infer);
+    return op->infer || (d && d->infers);
 }
 /* Fills `results` (one entry a result) from the arguments of a call of an op that infers. */
 sh_status sh__call_infer(const sh_call *call, const sh_value *args, sh_spec *results);

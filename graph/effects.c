@@ -20,6 +20,14 @@ static bool is_at_rest(const sh_binding *b) {
     return arg ? arg->tag == SH_ARG_FLAG && !arg->as.i : !b->schema->params[i].value.as.i;
 }
 
+/* The node that an argument is, or the first in the list that it is; NULL if there is none. */
+static const sh_node *any_node(const sh_arg *arg) {
+    if (!arg || !sh_arg_is_list(*arg)) return sh__arg_node(arg);
+    const sh_node *found = NULL;
+    for (uint32_t i = 0; i < arg->count && !found; i++) found = sh__arg_node(&arg->as.list[i]);
+    return found;
+}
+
 static uint32_t declared(const sh_binding *b) {
     uint32_t what = b->variant != SH_FUNCTIONAL ? SH__EFFECT_WRITES : 0;
     if (is_at_rest(b)) return what;
@@ -27,7 +35,7 @@ static uint32_t declared(const sh_binding *b) {
     if ((b->op->tags & SH_OP_CUSTOM) && !(b->op->tags & (SH_OP_PURE | SH_OP_RANDOM)))
         what |= SH__EFFECT_OTHER;
     for (uint32_t i = 0; i < b->schema->nparams; i++)
-        if (b->schema->params[i].written && sh__arg_node(b->args[i])) what |= SH__EFFECT_OTHER;
+        if (b->schema->params[i].written && any_node(b->args[i])) what |= SH__EFFECT_OTHER;
     return what;
 }
 
@@ -37,12 +45,13 @@ static bool is_returned(const sh_schema *schema, char alias) {
     return false;
 }
 
-/* What draws numbers for a tensor, as dropout does, gives that back where nothing is to be drawn. */
+/* What draws numbers for a tensor, as dropout does, gives that back where nothing is to be drawn. Of a list any entry may
+ * be what comes back. */
 static const sh_node *aliased(const sh_binding *b) {
     if (b->variant != SH_FUNCTIONAL) return sh__arg_node(sh__bound_target(b));
     for (uint32_t i = 0; i < b->schema->nparams; i++)
-        if (sh__arg_node(b->args[i]) && is_returned(b->schema, b->schema->params[i].alias))
-            return sh__arg_node(b->args[i]);
+        if (any_node(b->args[i]) && is_returned(b->schema, b->schema->params[i].alias))
+            return any_node(b->args[i]);
     const bool draws = (b->op->tags & SH_OP_RANDOM) && !(b->op->tags & SH_OP_FACTORY);
     return draws || (b->op->tags & SH_OP_VIEW) ? sh__arg_node(b->args[0]) : NULL;
 }

@@ -129,10 +129,19 @@ static void take_spec(sh_node *node, sh_value result) {
     sh_node_set_spec(node, &spec);
 }
 
+/* An op made at run time that does not say what it gives: no fault of the node's. */
+static bool says_nothing(const sh_node *node) {
+    sh_variant variant;
+    const sh_op *op = node->opcode == SH_CALL_FUNCTION ? sh__op_named(node->target, &variant) : NULL;
+    return op && sh__definition(op) &&
+           !atomic_load_explicit(&op->slots[SH_BACKEND_META], memory_order_acquire);
+}
+
 sh_status sh__node_infer(sh_node *node, sh_scratch *scratch) {
     sh_value results[SH_MAX_RESULTS];
     sh_status status = SH_OK;
     node->has_spec = false;
+    if (says_nothing(node)) return SH_OK;
     for (uint32_t i = 0; i < node->ninputs; i++)
         if (!sh__spec_is_known(node->uses[i].input)) return SH_OK;
     SH_SCOPE {

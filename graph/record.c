@@ -10,16 +10,31 @@
 #include "graph/graph_impl.h"
 #include "graph/record_impl.h"
 
+/* An op with a flag `training` that is off writes nothing but its target. */
+static bool is_at_rest(const sh_call *call) {
+    const sh_value training = sh_call_arg_named(call, "training");
+    return training.tag == SH_TAG_FLAG && !training.as.i;
+}
+
+static sh_status before_writes(sh_recorder *r, const sh_call *call) {
+    if (call->target) SH_TRY(sh__recorder_before_write(r, call->target));
+    for (uint32_t i = 0; i < call->nargs && !is_at_rest(call); i++) {
+        const sh_value *v = &call->args[i];
+        if (!call->schema->params[i].written) continue;
+        if (v->tag == SH_TAG_TENSOR) SH_TRY(sh__recorder_before_write(r, v->as.tensor));
+        for (uint32_t k = 0; v->tag == SH_TAG_TENSORS && k < v->count; k++)
+            if (v->as.tensors[k]) SH_TRY(sh__recorder_before_write(r, v->as.tensors[k]));
+    }
+    return SH_OK;
+}
+
 /* SH_OK: it ran; SH_PASS: it ran, and is not to be recorded. */
 static sh_status run(sh_capture *c, sh_call *call) {
     if (c->run) return c->run(call, c->run_user);
-    if (call->target) {
-        pthread_mutex_lock(&c->lock);
-        const sh_status status = sh__recorder_before_write(&c->recorder, call->target);
-        pthread_mutex_unlock(&c->lock);
-        SH_TRY(status);
-    }
-    return sh_next(call);
+    pthread_mutex_lock(&c->lock);
+    const sh_status status = before_writes(&c->recorder, call);
+    pthread_mutex_unlock(&c->lock);
+    return status < 0 ? status : sh_next(call);
 }
 
 static sh_status record(sh_capture *c, sh_call *call) {

@@ -36,7 +36,7 @@ static bool carries(uint32_t op) {
 
 /* A window of which every tap falls into the padding has -Inf for its maximum. Without gaps between taps there is none. */
 static bool has_gaps(const sh_call *call) {
-    const int at = sh_schema_find(sh_op_schema(sh_call_op_of(call)), "dilation");
+    const int at = sh_schema_find(sh_call_schema(call), "dilation");
     const sh_ints dilation = at < 0 ? (sh_ints){NULL, 0} : sh_value_as_ints(sh_call_arg(call, (uint32_t)at));
     for (size_t i = 0; i < dilation.n; i++)
         if (dilation.at[i] != 1) return true;
@@ -65,7 +65,7 @@ static void join(sh_carried *c, sh_value v) {
 /* The index of index_select alone is an integer tensor that is no value. */
 static bool is_value(const sh_call *call, uint32_t i) {
     return sh_op_id(sh_call_op_of(call)) != SH_OP_index_select ||
-           strcmp(sh_op_schema(sh_call_op_of(call))->params[i].name, "index") != 0;
+           strcmp(sh_call_schema(call)->params[i].name, "index") != 0;
 }
 
 sh_carried sh_carry(sh_call *call) {

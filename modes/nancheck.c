@@ -63,11 +63,13 @@ typedef struct input {
     bool in_list;
 } input;
 
-static size_t collect_inputs(const sh_call *call, input *inputs, size_t capacity) {
-    const sh_schema *schema = sh_op_schema(sh_call_op_of(call));
+/* What the call wrote to was an input that is gone, unless it was `bad` before already (a bit an argument). */
+static size_t collect_inputs(const sh_call *call, uint32_t bad, input *inputs, size_t capacity) {
+    const sh_schema *schema = sh_call_schema(call);
     size_t n = 0;
     for (uint32_t i = 0; i < sh_call_nargs(call); i++) {
         const sh_value v = sh_call_arg(call, i);
+        if (schema->params[i].written && !(bad >> i & 1)) continue;
         if (v.tag == SH_TAG_TENSOR && n < capacity)
             inputs[n++] = (input){schema->params[i].name, v.as.tensor, 0, false};
         for (uint32_t k = 0; v.tag == SH_TAG_TENSORS && k < v.count && n < capacity; k++)
@@ -179,9 +181,10 @@ static sh_status act(const checker *c, const sh_finding *f) {
                    f->why);
 }
 
-static sh_status found(checker *c, const sh_call *call, const sh_tensor *result, int64_t first, int64_t bad) {
+static sh_status found(checker *c, const sh_call *call, uint32_t written_bad, const sh_tensor *result,
+                       int64_t first, int64_t bad) {
     input inputs[64];
-    const size_t n = collect_inputs(call, inputs, 64);
+    const size_t n = collect_inputs(call, written_bad, inputs, 64);
     int64_t at = 0;
     double value = 0;
     sh_finding f = {.bad = bad, .total = result->numel};
@@ -214,13 +217,41 @@ static int64_t count_bad(const checker *c, const sh_tensor *t, sh_carried carrie
     return bad;
 }
 
-static sh_status check_result(checker *c, const sh_call *call, sh_value v, sh_carried carried) {
+static sh_status check_result(checker *c, const sh_call *call, uint32_t written_bad, sh_value v,
+                              sh_carried carried) {
     int64_t first = 0;
     for (uint32_t k = 0; k < (v.tag == SH_TAG_TENSORS ? v.count : 1); k++) {
         const sh_tensor *t = v.tag == SH_TAG_TENSORS ? v.as.tensors[k] : sh_value_as_tensor(v);
         const int64_t bad = is_view_of_argument(call, t) ? 0 : count_bad(c, t, carried, &first);
-        if (bad) return found(c, call, t, first, bad);
+        if (bad) return found(c, call, written_bad, t, first, bad);
     }
+    return SH_PASS;
+}
+
+static bool is_bad_value(const checker *c, sh_value v) {
+    int64_t first;
+    bool bad = v.tag == SH_TAG_TENSOR && sh_scan_bad(v.as.tensor, c->inf, &first);
+    for (uint32_t k = 0; v.tag == SH_TAG_TENSORS && k < v.count && !bad; k++)
+        bad = v.as.tensors[k] && sh_scan_bad(v.as.tensors[k], c->inf, &first);
+    return bad;
+}
+
+/* Which of the arguments that the call will write to are bad before it: a bit each. */
+static uint32_t bad_written(const checker *c, const sh_call *call) {
+    const sh_schema *schema = sh_call_schema(call);
+    uint32_t bad = 0;
+    for (uint32_t i = 0; i < sh_call_nargs(call); i++)
+        if (schema->params[i].written && is_bad_value(c, sh_call_arg(call, i))) bad |= 1u << i;
+    return bad;
+}
+
+/* Arguments that the call wrote to are results too. */
+static sh_status check_written(checker *c, const sh_call *call, uint32_t written_bad) {
+    const sh_schema *schema = sh_call_schema(call);
+    const sh_carried nothing = {SH_KNOWN_NOTHING, SH_NO_DTYPE};
+    for (uint32_t i = 0; i < sh_call_nargs(call); i++)
+        if (schema->params[i].written)
+            SH_TRY(check_result(c, call, written_bad, sh_call_arg(call, i), nothing));
     return SH_PASS;
 }
 
@@ -234,10 +265,11 @@ static sh_status on_call(sh_mode *mode, sh_call *call) {
     checker *c = sh_mode_user(mode);
     if (!sh_selection_match(&c->where, call) || says_nothing(call)) return SH_PASS;
     const sh_carried carried = sh_carry(call);
+    const uint32_t written_bad = bad_written(c, call);
     SH_TRY(sh_next(call));
     for (uint32_t i = 0; i < sh_call_nresults(call); i++)
-        SH_TRY(check_result(c, call, sh_call_result(call, i), carried));
-    return SH_PASS;
+        SH_TRY(check_result(c, call, written_bad, sh_call_result(call, i), carried));
+    return check_written(c, call, written_bad);
 }
 
 /* ---- making ---- */

@@ -53,6 +53,8 @@ static uint64_t tensor_bytes(const sh_tensor *t) {
 
 static uint64_t call_bytes(const sh_call *call) {
     sh_tensor *tensors[64];
+    double flops, declared;
+    if (sh_call_cost(call, &flops, &declared) && declared > 0) return (uint64_t)declared;
     size_t n = sh_call_tensors(call, tensors, 64);
     uint64_t bytes = 0;
     for (size_t i = 0; i < (n < 64 ? n : 64); i++) bytes += tensor_bytes(tensors[i]);

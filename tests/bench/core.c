@@ -55,6 +55,43 @@ static void next_4(int64_t times) { under(calls_next, NULL, 4, times); }
 static void uninterested_1(int64_t times) { under(passes, others, 1, times); }
 static void uninterested_4(int64_t times) { under(passes, others, 4, times); }
 
+/* By name: a built-in op, an op defined at run time that fills the result laid out for it, and the built-in one in a boxed
+ * kernel, which does as little. */
+static sh_status infer_like_first(const sh_value *args, sh_spec *results, void *user) {
+    const sh_tensor *t = args[0].as.tensor;
+    (void)user;
+    results[0].dtype = sh_tensor_dtype(t);
+    results[0].ndim = sh_tensor_ndim(t);
+    memcpy(results[0].sizes, sh_tensor_sizes(t), sizeof(int64_t) * (size_t)sh_tensor_ndim(t));
+    return SH_OK;
+}
+static sh_status adds_four(sh_call *call, void *user) {
+    const float *a = sh_tensor_data(sh_call_tensor(call, 0)), *b = sh_tensor_data(sh_call_tensor(call, 1));
+    float *r = sh_tensor_data(sh_value_as_tensor(sh_call_result(call, 0)));
+    (void)user;
+    for (int i = 0; i < 4; i++) r[i] = a[i] + b[i];
+    return SH_OK;
+}
+static void by_name(const char *name, int64_t times) {
+    for (int64_t i = 0; i < times; i += 100) SH_SCOPE {
+            for (int k = 0; k < 100; k++) sh_call_op(name, x, y);
+        }
+}
+static void built_in_by_name(int64_t times) { by_name("add", times); }
+static void run_time_op(int64_t times) {
+    static bool defined;
+    const sh_op_options o = {.cpu = adds_four, .infer = infer_like_first, .tags = SH_OP_PURE};
+    if (!defined) sh_op_define("bench::add(Tensor a, Tensor b) -> Tensor", &o, NULL);
+    defined = true;
+    by_name("bench::add", times);
+}
+static void boxed_built_in(int64_t times) {
+    static bool registered;
+    if (!registered) sh_kernel_register("atan2", "cpu", adds_four, NULL, "bench", NULL);
+    registered = true;
+    by_name("atan2", times);
+}
+
 static void push_and_pop(int64_t times) {
     sh_mode *mode = sh_mode_new(passes, NULL);
     for (int64_t i = 0; i < times; i++) {
@@ -78,6 +115,9 @@ static timed all[] = {
     {"add, 1 mode not interested", uninterested_1, 0},
     {"add, 4 modes not interested", uninterested_4, 0},
     {"push + pop", push_and_pop, 0},
+    {"add 2x2 by name", built_in_by_name, 0},
+    {"a run-time op by name", run_time_op, 0},
+    {"a built-in op, boxed kernel, by name", boxed_built_in, 0},
 };
 enum { N = sizeof all / sizeof *all };
 
