@@ -99,8 +99,10 @@ sh_status sh_call_swap(sh_call *call, uint32_t op_id) {
     swap s = {.call = call, .to = sh__op_at(op_id)};
     s.schema = s.to ? sh_op_schema(s.to) : NULL;
     if (!s.schema)
-        return sh_fail(SH_ERROR_OP, "mode %s can't swap %s: there is no op with id %u", mode, call->op->name,
-                       op_id);
+        return s.to ? sh_fail(SH_ERROR_OP, "mode %s can't swap %s for %s, which is not defined", mode,
+                              call->op->name, s.to->name)
+                    : sh_fail(SH_ERROR_OP, "mode %s can't swap %s: there is no op with id %u", mode,
+                              call->op->name, op_id);
     place_by_name(&s);
     place_by_position(&s);
     SH_TRY(check_dropped(&s, mode));

@@ -127,7 +127,8 @@ static bool is_number(const char *value, bool integer) {
 
 static const char *expected(const sh_option *option) {
     static const char *const texts[] = {
-        "text", "1 or 0", "an integer", "a number", "", "a range A..B", "a range A..B, counted from 1"};
+        "text", "1 or 0", "an integer", "a number", "", "a range A..B", "a range A..B, counted from 1",
+        "an op"};
     return option->type == SH_OPTION_CHOICE ? option->choices : texts[option->type];
 }
 
@@ -165,6 +166,13 @@ static sh_status find_key(const reader *r, const char *place, const sh_mode_type
                sh_suggest(key, names, n));
 }
 
+static sh_status check_op(const reader *r, const char *place, const char *name) {
+    const sh_op *op = sh_op_find(name);
+    if (!*name) return bad(r, place, "an op's name is missing here", NULL, NULL);
+    if ((op && sh_op_schema(op)) || strstr(name, "::")) return SH_OK;
+    return bad(r, place, "there is no op", name, sh_op_suggest(name));
+}
+
 static sh_status read_option(reader *r, sh_options *o) {
     skip_blanks(r);
     const char *place = r->at;
@@ -181,6 +189,7 @@ static sh_status read_option(reader *r, sh_options *o) {
     if (*r->at != '=') return (o->text[i] = sh__strdup("1")) ? SH_OK : SH_ERROR_MEMORY;
     place = ++r->at;
     SH_TRY(read_value(r, &o->text[i]));
+    if (option->type == SH_OPTION_OP) return check_op(r, place, o->text[i]);
     return fits(option, o->text[i]) ? SH_OK : bad(r, place, "this value is not", expected(option), NULL);
 }
 

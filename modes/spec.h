@@ -30,9 +30,10 @@ typedef enum sh_option_type {
     SH_OPTION_FLAG, /* 1 0 true false yes no on off; the bare key is 1 */
     SH_OPTION_INT,
     SH_OPTION_NUMBER,
-    SH_OPTION_CHOICE, /* one of `choices`, separated by | */
-    SH_OPTION_RANGE,  /* A..B, A.., ..B or A */
-    SH_OPTION_NUMBERS /* the same of what is counted from 1 */
+    SH_OPTION_CHOICE,  /* one of `choices`, separated by | */
+    SH_OPTION_RANGE,   /* A..B, A.., ..B or A */
+    SH_OPTION_NUMBERS, /* the same of what is counted from 1 */
+    SH_OPTION_OP       /* the name of an op; one with a namespace (mylib::gate) may be defined later */
 } sh_option_type;
 
 /* One option of a mode; a table of them ends with a NULL name. */

@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dispatch/chain.h"
 #include "dispatch/memory_impl.h"
 #include "modes/where.h"
 #include "ops/ops.h"
 
 const sh_option sh__swap_options[] = {
-    {"from", SH_OPTION_STRING, NULL, NULL, "the op to replace, by name; its overloads and variants follow"},
-    {"to", SH_OPTION_STRING, NULL, NULL, "the op to put in its place"},
+    {"from", SH_OPTION_OP, NULL, NULL, "the op to replace, by name; its overloads and variants follow"},
+    {"to", SH_OPTION_OP, NULL, NULL, "the op to put in its place"},
     {"set", SH_OPTION_STRING, NULL, NULL, "arguments to set: [name=value;name=value]"},
     {"cast", SH_OPTION_STRING, NULL, NULL, "compute in this dtype, cast the result back"},
     {"level", SH_OPTION_CHOICE, "function", "function|dispatch",
@@ -32,7 +33,7 @@ typedef struct setting {
 
 typedef struct swap {
     sh_selection where;
-    const sh_op *to; /* NULL: stays the same op */
+    const sh_op *to; /* NULL: stays the same op; it may be defined later */
     sh_dtype cast;
     setting sets[MAX_SETS];
     size_t nsets;
@@ -69,7 +70,7 @@ static bool text_to_value(const char *text, const sh_param *param, int64_t *ints
 }
 
 static sh_status apply_sets(const swap *s, sh_call *call) {
-    const sh_schema *schema = sh_op_schema(sh_call_op_of(call));
+    const sh_schema *schema = sh_call_schema(call);
     for (size_t k = 0; k < s->nsets; k++) {
         int64_t ints[SH_MAX_DIMS];
         sh_value value;
@@ -169,15 +170,6 @@ static sh_status read_sets(swap *s, const char *text) {
     return status;
 }
 
-static const sh_op *known_op(const char *name) {
-    const sh_op *op = sh_op_find(name);
-    if (op && sh_op_schema(op)) return op;
-    const char *near = sh_op_suggest(name);
-    sh_fail(SH_ERROR_SPEC, "swap: there is no op %s%s%s", name, near ? "; did you mean " : "",
-            near ? near : "");
-    return NULL;
-}
-
 static sh_status read_swap(swap *s, const sh_options *o) {
     const char *from = sh_option_text(o, "from"), *to = sh_option_text(o, "to"),
                *cast = sh_option_text(o, "cast");
@@ -185,8 +177,7 @@ static sh_status read_swap(swap *s, const sh_options *o) {
     if (!from && !sh_option_text(o, "ops")) return sh_fail(SH_ERROR_SPEC, "swap: from=OP is missing");
     if (!to && !cast && !sh_option_text(o, "set"))
         return sh_fail(SH_ERROR_SPEC, "swap: one of to=, set= or cast= is missing");
-    if (from && !known_op(from)) return SH_ERROR_SPEC;
-    if (to && !(s->to = known_op(to))) return SH_ERROR_SPEC;
+    if (to && !(s->to = sh__op_intern(to))) return sh__error_ensure(SH_ERROR_MEMORY);
     if (cast && !(s->cast = sh_dtype_parse(cast)))
         return sh_fail(SH_ERROR_SPEC, "swap: cast=%s: there is no such dtype", cast);
     return read_sets(s, sh_option_text(o, "set"));

@@ -57,7 +57,7 @@ check 'a bad specification points at its place' 2 '^' "$shunt" run "$planted" --
 check 'a bad mode is suggested' 2 'did you mean nancheck' "$shunt" run "$planted" --mode nanchek
 check 'a bad backend is suggested' 2 'did you mean ref' "$shunt" run "$planted" --backend reff
 check 'a bad swap' 2 'expected A=B' "$shunt" run "$planted" --swap relu
-check 'a swap of an unknown op' 2 'there is no op relus' "$shunt" run "$planted" --swap relus=sin
+check 'a swap of an unknown op' 2 "there is no op 'relus'" "$shunt" run "$planted" --swap relus=sin
 
 "$shunt" run "$work/relu.onnx" --seed 3 >"$work/a" && "$shunt" run "$work/relu.onnx" --seed 3 >"$work/b"
 holds 'a seed fixes the inputs' cmp "$work/a" "$work/b"
@@ -158,9 +158,13 @@ holds 'which holds it' grep -q 'graph():' "$work/g.txt"
 
 check 'ops by filter' 0 'conv2d(Tensor input' "$shunt" ops 'conv*'
 check 'ops as JSON' 0 '"schema"' "$shunt" ops add --json
+check 'ops checked' 0 'relu: 0 faults in 6 samples' "$shunt" ops relu --check
+check 'ops checked, as JSON' 0 '"faults": []' "$shunt" ops relu --check --json
+check 'an op of a specification that is none' 2 "no op 'reluu'; did you mean relu" "$shunt" modes --explain 'swap:from=reluu,to=sin'
+check 'an op of a specification that may come later' 0 'mylib::gate' "$shunt" modes --explain 'swap:from=relu,to=mylib::gate'
 check 'no such op' 2 'did you mean relu' "$shunt" ops relv
 check 'modes are listed' 0 'nancheck' "$shunt" modes
-check 'a specification is explained' 0 'given;' "$shunt" modes --explain 'swap:from=a,to=b'
+check 'a specification is explained' 0 'given;' "$shunt" modes --explain 'swap:from=relu,to=sin'
 check 'doctor' 0 'table check: ok' "$shunt" doctor
 check 'doctor shows the environment' 0 'SHUNT_BACKEND=ref' env SHUNT_BACKEND=ref "$shunt" doctor
 
