@@ -130,15 +130,9 @@ static const onnx_op ops[] = {
 
 static const onnx_op *find_op(const sh_onnx_reader *r) {
     const char *name = sh__onnx_text(r->node->op_type);
-    const bool default_domain = is_default_domain(r->node->domain);
-    for (size_t i = 0; default_domain && i < sizeof ops / sizeof *ops; i++)
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (strcmp(ops[i].name, name) == 0) return &ops[i];
-    if (default_domain)
-        sh__onnx_fail(r, SH_ERROR_UNSUPPORTED, "the op %.80s of opset %" PRId64 " is not known", name,
-                      r->opset);
-    else
-        sh__onnx_fail(r, SH_ERROR_UNSUPPORTED, "the op %.80s of domain %.80s is not known", name,
-                      r->node->domain);
+    sh__onnx_fail(r, SH_ERROR_UNSUPPORTED, "the op %.80s of opset %" PRId64 " is not known", name, r->opset);
     return NULL;
 }
 
@@ -161,8 +155,17 @@ static sh_status check_attributes(const sh_onnx_reader *r, const onnx_op *op) {
     return SH_OK;
 }
 
+static sh_status read_custom_node(sh_onnx_reader *r) {
+    const sh_op *op = sh__onnx_custom_op(r);
+    if (!op) return sh_error()->code;
+    if (!r->node->n_output || !*r->node->output[0])
+        return sh__onnx_fail(r, SH_ERROR_FORMAT, "it has no output");
+    return sh__onnx_custom(r, op);
+}
+
 static sh_status read_node(sh_onnx_reader *r, const Onnx__NodeProto *node) {
     r->node = node;
+    if (!is_default_domain(node->domain)) return read_custom_node(r);
     const onnx_op *op = find_op(r);
     if (!op) return SH_ERROR_UNSUPPORTED;
     if (r->opset < op->since)

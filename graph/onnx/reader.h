@@ -64,6 +64,11 @@ int64_t sh__onnx_int(const sh_onnx_reader *r, const char *name, int64_t otherwis
 sh_ints sh__onnx_ints(const sh_onnx_reader *r, const char *name);
 bool sh__onnx_string_is(const sh_onnx_reader *r, const char *name, const char *text);
 
+/* ---- ops of other domains ---- */
+/* The op that the node at hand means; NULL and an error that says what its domain has. */
+const sh_op *sh__onnx_custom_op(const sh_onnx_reader *r);
+sh_status sh__onnx_custom(sh_onnx_reader *r, const sh_op *op);
+
 /* ---- ops ---- one reader each, by ops.def */
 #define ONNX_OP(name, reader, since, fewest, most, attributes) sh_status sh__onnx_##reader(sh_onnx_reader *r);
 #include "graph/onnx/ops.def"
