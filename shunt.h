@@ -29,6 +29,7 @@
 #include "dispatch/tensor.h"
 #include "dispatch/value.h"
 #include "graph/arg.h"
+#include "graph/check/op_check.h"
 #include "graph/function.h"
 #include "graph/graph.h"
 #include "graph/interpreter.h"

@@ -33,8 +33,11 @@ const cli_command cli_commands[] = {
      "example: shunt graph face.onnx --format svg --color time -o face.svg\n",
      cli_graph},
     {"ops", "lists ops with schema, tags and kernels",
-     "usage: shunt ops [FILTER] [--json]\n\n"
+     "usage: shunt ops [FILTER] [--check] [--json]\n\n"
      "FILTER is a glob on names; | is or, a leading ! is not.\n\n"
+     "  --check  checks that each op keeps what it declares (what it writes and shares, shapes, ref against cpu, layouts,\n"
+     "           graphs, threads) on random arguments; exit code 1 says that one does not\n"
+     "  --json   the same for programs\n\n"
      "example: shunt ops 'conv*|*pool2d'\n",
      cli_ops},
     {"modes", "lists the modes, or explains a specification",

@@ -18,9 +18,13 @@ static void put(sh_tensor *t, const int64_t *index, double v) {
     sh_store_f64(dtype_of(t), sh_element(t, index, t->ndim), v);
 }
 
-/* Floats, and integers that became floats. */
+/* Floats, and integers that became floats: f32, as the default dtype is. */
 static sh_status map(sh_tensor *r, const sh_tensor *self, real *function) {
-    SH_EACH_ELEMENT(r, i) put(r, i, function(get(self, i)));
+    const bool becomes = !is_float(dtype_of(self));
+    SH_EACH_ELEMENT(r, i) {
+        const double x = get(self, i);
+        put(r, i, function(becomes ? (double)(float)x : x));
+    }
     return SH_OK;
 }
 
@@ -94,12 +98,14 @@ sh_status sh_ref_bitwise_not(sh_tensor *r, sh_tensor *self) {
     return r->dtype == SH_B8 ? sh_ref_logical_not(r, self) : map_whole(r, self, NULL, flipped);
 }
 
+/* What is rounded is the product as the dtype has it: whether that is a tie decides between two numbers. */
 sh_status sh_ref_round(sh_tensor *r, sh_tensor *self, int64_t decimals) {
     if (decimals == 0 || !is_float(dtype_of(r))) return map_whole(r, self, rint, itself);
     const double power = pow(10, fabs((double)decimals));
     SH_EACH_ELEMENT(r, i) {
-        const double x = get(self, i);
-        put(r, i, decimals > 0 ? rint(x * power) / power : rint(x / power) * power);
+        const double x = get(self, i), scaled = decimals > 0 ? x * power : x / power,
+                     nearest = rint(dtype_of(r) == SH_F64 ? scaled : (double)(float)scaled);
+        put(r, i, decimals > 0 ? nearest / power : nearest * power);
     }
     return SH_OK;
 }
