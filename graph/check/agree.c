@@ -213,13 +213,11 @@ void sh__check_repeat(sh_trial *t) {
         sh__check_error(t, SH_CHECK_repeat, "the second call with equal arguments");
         return;
     }
-    sh_value results[SH_MAX_RESULTS];
     if (random) sh_manual_seed(t->o.seed);
-    if (sh_call_by_name(t->op->name, two.arguments, two.n, results) < 0) {
+    if (sh__trial_call(t, NULL, &two, &second) < 0) {
         sh__check_error(t, SH_CHECK_repeat, "the second call with equal arguments");
         return;
     }
-    second = sh__outcome_of(results);
     sh__expect_same(t, SH_CHECK_repeat,
                     random                     ? "the same seed"
                     : t->op->tags & SH_OP_PURE ? "tagged as pure, the same arguments again"

@@ -93,6 +93,8 @@ sh_outcome sh__outcome_of(const sh_value *results);
 
 /* Calls the op by `name` (NULL: its own) on the instance, with the seed set, interception off. */
 sh_status sh__trial_run(const sh_trial *t, const char *name, const sh_instance *in, sh_outcome *outcome);
+/* The same with the generator as it is. */
+sh_status sh__trial_call(const sh_trial *t, const char *name, const sh_instance *in, sh_outcome *outcome);
 /* On a new instance; `in` is optional. */
 sh_status sh__trial_run_on(const sh_trial *t, const sh_shaping *shaping, sh_instance *in,
                            sh_outcome *outcome);

@@ -145,15 +145,19 @@ sh_outcome sh__outcome_of(const sh_value *results) {
     return o;
 }
 
-sh_status sh__trial_run(const sh_trial *t, const char *name, const sh_instance *in, sh_outcome *outcome) {
+sh_status sh__trial_call(const sh_trial *t, const char *name, const sh_instance *in, sh_outcome *outcome) {
     sh_value results[SH_MAX_RESULTS];
     sh_switch off;
-    sh_manual_seed(t->o.seed);
     sh_switch_off(&off, SH_OFF_ALL);
     const sh_status status = sh_call_by_name(name ? name : t->op->name, in->arguments, in->n, results);
     sh_switch_end(&off);
     *outcome = status < 0 ? (sh_outcome){.n = 0} : sh__outcome_of(results);
     return status;
+}
+
+sh_status sh__trial_run(const sh_trial *t, const char *name, const sh_instance *in, sh_outcome *outcome) {
+    sh_manual_seed(t->o.seed);
+    return sh__trial_call(t, name, in, outcome);
 }
 
 sh_status sh__trial_run_on(const sh_trial *t, const sh_shaping *shaping, sh_instance *in,

@@ -11,7 +11,8 @@
  *
  * Each sample is a list of arguments. The op is called on copies of them: as they are, in other layouts, empty, in other
  * dtypes, without data, in a captured graph, from several threads, in its other forms and backends. What can't be asked of an
- * op (no ref kernel, no infer function) is left out, and the report says that it was. Interception is off meanwhile.
+ * op (no ref kernel, no infer function) is left out, and the report says that it was. Interception is off meanwhile, but for
+ * the checks composite, captured and traced, whose calls modes that are pushed see too.
  *
  * Without samples some are drawn from the schema: random shapes and numbers that the op takes. An op whose arguments must
  * fit in ways that chance does not hit needs samples of its own. A kernel that crashes takes the program with it. */
