@@ -49,7 +49,7 @@ IO_LIBS := -lprotobuf-c -lzip -ljansson
 # ---- sources ---------------------------------------------------------------------------------------------
 GEN_SOURCES := $(wildcard ops/gen/*.c dispatch/schema*.c)# what the generator is made of
 IO_DIRS     := ops/io graph/io graph/onnx
-CORE_DIRS   := $(filter-out $(IO_DIRS) ops/gen,dispatch ops $(wildcard ops/*) graph $(wildcard graph/*) modes)
+CORE_DIRS   := $(filter-out $(IO_DIRS) ops/gen,dispatch $(patsubst %/,%,$(wildcard dispatch/*/)) ops $(wildcard ops/*) graph $(wildcard graph/*) modes)
 c_files      = $(wildcard $(addsuffix /*.c,$(1)))
 objects      = $(patsubst %.c,$(OBJ)/%.o,$(patsubst $(BUILD)/%,%,$(1)))
 
@@ -70,7 +70,8 @@ BENCH  := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 LONG   := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/measure/*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 RUNNER := $(BUILD)/tests/runner
-TESTS  := $(if $(SUITES),$(RUNNER)) $(MAINS:%.c=$(BUILD)/%) $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c)) $(IN_CXX) $(wildcard tests/cli_*.sh)
+SCRIPTS := $(if $(SANITIZE),,$(wildcard examples/*.py))# a sanitizer wants to be there before Python
+TESTS  := $(if $(SUITES),$(RUNNER)) $(MAINS:%.c=$(BUILD)/%) $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c)) $(IN_CXX) $(SCRIPTS) $(wildcard tests/cli_*.sh)
 ifeq ($(CONFIG),tsan)
 TESTS  := $(filter $(BUILD)/tests/tsan_%,$(TESTS))# Criterion doesn't start under it
 endif
@@ -185,7 +186,7 @@ $(BUILD)/%: %.cpp $(BUILD)/stage
 	$(LINK_CXX) -I$(BUILD)/stage/include -o $@ $< \
 	    -L$(BUILD)/stage/lib -Wl,-rpath,$(abspath $(BUILD))/stage/lib -lshunt-io -lshunt -lm
 
-$(BUILD)/stage: $(LIBRARIES) $(BUILD)/shunt $(wildcard shunt.h */*.h */*.def) build-aux/install.sh
+$(BUILD)/stage: $(LIBRARIES) $(BUILD)/shunt $(wildcard shunt.h */*.h */*/*.h */*.def) build-aux/install.sh
 	DESTDIR= prefix=$(abspath $@) libdir= build-aux/install.sh && touch $@
 
 # ---- what people type ------------------------------------------------------------------------------------

@@ -67,6 +67,7 @@ struct sh_thread_cold {
     char path[SH_NAME_PATH];
     sh_name_mark names[SH_NAME_DEPTH];
 
+    atomic_uint foreign;          /* C kernels that this thread is in: see ffi/kernel.c */
     _Atomic(const void *) hazard; /* the snapshot of global modes in use: see globals.c */
     sh_thread *thread;
     sh_thread_cold *next, **link; /* registry of attached threads */

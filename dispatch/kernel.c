@@ -55,9 +55,9 @@ sh_status sh__call_scan(sh_call *call) {
     return SH_OK;
 }
 
-/* What only ops defined at run time know how to take. */
+/* What few ops but those defined at run time know how to take. */
 static sh_status check_taken(const sh_call *call) {
-    if (call->op->tags & SH_OP_CUSTOM) return SH_OK;
+    if (call->op->tags & (SH_OP_CUSTOM | SH_OP_TAKES_ALL)) return SH_OK;
     sh_tensor *tensors[SH_MAX_ARGS * 4];
     size_t n = sh_call_tensors(call, tensors, SH_MAX_ARGS * 4);
     if (call->target && n < SH_MAX_ARGS * 4) tensors[n++] = call->target;
@@ -156,6 +156,8 @@ static sh_status choose_way(const sh_call *call, const sh_spec *spec, bool *stra
 static sh_status (*the_copier)(sh_tensor *to, const sh_tensor *from);
 
 void sh__set_copier(sh_status (*copier)(sh_tensor *to, const sh_tensor *from)) { the_copier = copier; }
+
+sh_status sh__copy_any(sh_tensor *to, const sh_tensor *from) { return the_copier(to, from); }
 
 sh_status sh__copy_into(const sh_call *call, sh_tensor *from) {
     sh_tensor *to = call->target;

@@ -32,10 +32,11 @@ enum {
     SH_OP_COMPOSITE = 32, /* its default kernel is written with other ops */
     SH_OP_POINTWISE = 64,
     SH_OP_REDUCTION = 128,
-    SH_OP_FACTORY = 256,      /* makes a tensor from no tensor */
-    SH_OP_CUSTOM = 512,       /* defined at run time */
-    SH_OP_EXACT = 1024,       /* `out` must have the dtype of the result, it is not cast to */
-    SH_OP_TARGET_DTYPE = 2048 /* where `dtype` is not given, that of `out` or the in-place self is meant */
+    SH_OP_FACTORY = 256,       /* makes a tensor from no tensor */
+    SH_OP_CUSTOM = 512,        /* defined at run time */
+    SH_OP_EXACT = 1024,        /* `out` must have the dtype of the result, it is not cast to */
+    SH_OP_TARGET_DTYPE = 2048, /* where `dtype` is not given, that of `out` or the in-place self is meant */
+    SH_OP_TAKES_ALL = 4096 /* complex numbers and parts of matrices too, which else only custom ops take */
 };
 
 /* ---- ops ---- */

@@ -183,14 +183,15 @@ sh_registration *sh__register_locked(sh_op *op, uint32_t column, sh_boxed boxed,
 }
 
 static sh_status do_register(const char *name, const char *backend, sh_boxed boxed, void *user,
-                             const char *registrant, sh_kernel *kernel) {
+                             void (*removed)(void *), const char *registrant, sh_kernel *kernel) {
     uint32_t column = 0;
     if (sh__error_pending()) return sh_error()->code;
     SH_TRY(column_index(backend, &column));
     sh_op *op = name ? sh__op_intern(name) : NULL;
     if (name && !op) return sh__error_ensure(SH_ERROR_MEMORY);
     sh__table_lock();
-    const sh_registration *r = sh__register_locked(op, column, boxed, user, registrant);
+    sh_registration *r = sh__register_locked(op, column, boxed, user, registrant);
+    if (r) r->removed = removed;
     if (r) publish_for(op);
     if (r && kernel) *kernel = (sh_kernel){r->index, r->generation};
     sh__table_unlock();
@@ -203,12 +204,17 @@ sh_status sh_kernel_register(const char *name, const char *backend, sh_boxed box
                              const char *registrant, sh_kernel *kernel) {
     if (!name || !boxed)
         return sh_fail(SH_ERROR_NULL, "sh_kernel_register: %s is NULL", name ? "the kernel" : "name");
-    return do_register(name, backend, boxed, user, registrant, kernel);
+    return do_register(name, backend, boxed, user, NULL, registrant, kernel);
+}
+
+sh_status sh__kernel_register_owned(const char *name, const char *backend, sh_boxed boxed, void *user,
+                                    void (*removed)(void *user), const char *registrant, sh_kernel *kernel) {
+    return do_register(name, backend, boxed, user, removed, registrant, kernel);
 }
 
 sh_status sh_kernel_fallthrough(const char *name, const char *backend, const char *registrant,
                                 sh_kernel *kernel) {
-    return do_register(name, backend, NULL, NULL, registrant, kernel);
+    return do_register(name, backend, NULL, NULL, NULL, registrant, kernel);
 }
 
 sh_status sh_backend_fallback(const char *backend, sh_boxed boxed, void *user, const char *registrant,
@@ -216,7 +222,7 @@ sh_status sh_backend_fallback(const char *backend, sh_boxed boxed, void *user, c
     if (!boxed) return sh_fail(SH_ERROR_NULL, "sh_backend_fallback: the kernel is NULL");
     if (backend && strcmp(backend, SH_COMPOSITE) == 0)
         return sh_fail(SH_ERROR_KERNEL, "sh_backend_fallback: composite is no backend");
-    return do_register(NULL, backend, boxed, user, registrant, kernel);
+    return do_register(NULL, backend, boxed, user, NULL, registrant, kernel);
 }
 
 static sh_registration *alive(sh_kernel kernel) {
@@ -244,6 +250,7 @@ sh_status sh_kernel_remove(sh_kernel kernel) {
         publish_for(r->op);
     }
     sh__table_unlock();
+    if (r && r->removed) r->removed(r->slot.user);
     return r ? SH_OK : SH_ERROR_HANDLE;
 }
 

@@ -10,6 +10,7 @@ struct sh_registration {
     uint32_t index, generation, column;
     sh_op *op; /* NULL: a backend's fallback */
     uint8_t fallthrough, live;
+    void (*removed)(void *user); /* see sh__kernel_register_owned; or NULL */
 };
 
 /* Under the table lock. */
@@ -19,6 +20,10 @@ void sh__register_builtin(sh_op *op, const sh_builtin_kernel *kernel);
 sh_registration *sh__register_locked(sh_op *op, uint32_t column, sh_boxed boxed, void *user,
                                      const char *registrant);
 void sh__remove_locked(sh_registration *r);
+/* sh_kernel_register of a kernel that hears of its end: of its removal by handle, after which calls in flight may still use
+ * what `user` points to. */
+sh_status sh__kernel_register_owned(const char *name, const char *backend, sh_boxed boxed, void *user,
+                                    void (*removed)(void *user), const char *registrant, sh_kernel *kernel);
 /* The same by handle; nothing if it is dead. */
 void sh__kernel_drop_locked(sh_kernel kernel);
 /* The newest live fallback of a backend. */

@@ -367,7 +367,7 @@ sh_status sh_schema_parse(const char *text, sh_schema **schema) {
     sh_schema_block *const out =
         sh__calloc(1, sizeof(sh_schema_block) + nints * sizeof(int64_t) + 3 * (length + 1));
     if (!out) return SH_ERROR_MEMORY;
-    sh_reader p = {text, text, out, out->ints, (char *)(out->ints + nints)};
+    sh_reader p = {text, text, out, out->ints, (char *)(out->ints + nints), false};
     const sh_status status = parse_schema(&p);
     if (status < 0)
         sh__free(out);

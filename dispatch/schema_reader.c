@@ -77,8 +77,9 @@ sh_status sh__wanted_at(const sh_reader *p, const char *at, const char *what) {
     int head = 0;
     show(at, shown, sizeof shown);
     while (head < 60 && sh__is_printable(p->text[head])) head++;
-    return sh_fail(SH_ERROR_SCHEMA, "schema \"%.*s%s\", column %zu: expected %s, got %s", head, p->text,
-                   p->text[head] ? "..." : "", (size_t)(at - p->text) + 1, what, shown);
+    return sh_fail(p->is_c ? SH_ERROR_SIGNATURE : SH_ERROR_SCHEMA,
+                   "%s \"%.*s%s\", column %zu: expected %s, got %s", p->is_c ? "C signature" : "schema", head,
+                   p->text, p->text[head] ? "..." : "", (size_t)(at - p->text) + 1, what, shown);
 }
 
 sh_status sh__wanted(sh_reader *p, const char *what) { return sh__wanted_at(p, sh__skip_space(p), what); }

@@ -1,4 +1,4 @@
-/* schema_reader.h - the text of a schema as schema.c's parser reads it: what stands here, step over it, say what
+/* schema_reader.h - the text of a schema, or of a C signature, as its parser reads it: what stands here, step over it, say what
  * should have stood here instead. */
 #ifndef SH_DISPATCH_SCHEMA_READER_H
 #define SH_DISPATCH_SCHEMA_READER_H
@@ -12,6 +12,7 @@ typedef struct sh_reader {
     sh_schema_block *out; /* what is being made */
     int64_t *ints;        /* the next free place of each kind in it */
     char *strings;
+    bool is_c; /* the text is a C signature (ffi/signature.h), not a schema */
 } sh_reader;
 
 /* ---- looking ---- */
@@ -30,7 +31,7 @@ bool sh__accept(sh_reader *p, const char *mark);
 bool sh__accept_word(sh_reader *p, const char *word); /* the whole word */
 sh_status sh__expect(sh_reader *p, const char *mark, const char *what);
 
-/* ---- faults ---- SH_ERROR_SCHEMA: "schema ..., column N: expected WHAT, got ..." */
+/* ---- faults ---- SH_ERROR_SCHEMA (or SIGNATURE): "schema ..., column N: expected WHAT, got ..." */
 sh_status sh__wanted(sh_reader *p, const char *what);
 sh_status sh__wanted_at(const sh_reader *p, const char *at, const char *what);
 
