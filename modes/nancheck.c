@@ -18,6 +18,7 @@
 #include "modes/scan.h"
 #include "modes/where.h"
 #include "ops/element.h"
+#include "ops/ops.h"
 
 const sh_option sh__nancheck_options[] = {
     {"inf", SH_OPTION_FLAG, "0", NULL, "look for Inf too"},
@@ -200,6 +201,26 @@ static sh_status found(checker *c, const sh_call *call, uint32_t written_bad, co
     return act(c, &f);
 }
 
+/* What sh_check shows is told each time, by the name that the program gave it. */
+static sh_status check_shown(checker *c, const sh_call *call) {
+    const sh_tensor *t = sh_value_as_tensor(sh_call_arg(call, 0));
+    int64_t index[SH_MAX_DIMS], first = 0;
+    sh_finding f = {.total = t ? t->numel : 0, .bad = sh_scan_bad(t, c->inf, &first)};
+    if (!f.bad) return SH_PASS;
+    const char *name = sh_call_arg(call, 1).as.string;
+    sh_scan_index(t, first, index);
+    const double value = sh_load_shown((sh_dtype)t->dtype, sh_element(t, index, t->ndim));
+    tell_place(&f, call);
+    append(f.what, sizeof f.what, "%s arrived in %s", bad_name(value), name);
+    put_index(f.index, sizeof f.index, t->ndim, index);
+    append(f.inputs, sizeof f.inputs, "%s", name);
+    if (t->ndim) put_index(f.inputs, sizeof f.inputs, t->ndim, index);
+    append(f.inputs, sizeof f.inputs, " = %s", bad_name(value));
+    append(f.why, sizeof f.why, "it is in the program's own memory: look at what wrote %s", name);
+    append(f.next, sizeof f.next, "call sh_check earlier in the program until it is silent");
+    return act(c, &f);
+}
+
 /* A view shows only what was there: who reads it will tell. One that had to copy or convert is a result like any other. */
 static bool is_view_of_argument(const sh_call *call, const sh_tensor *result) {
     if (!(sh_op_tags(sh_call_op_of(call)) & SH_OP_VIEW)) return false;
@@ -264,6 +285,10 @@ static bool says_nothing(const sh_call *call) {
 static sh_status on_call(sh_mode *mode, sh_call *call) {
     checker *c = sh_mode_user(mode);
     if (!sh_selection_match(&c->where, call) || says_nothing(call)) return SH_PASS;
+    if (sh_op_id(sh_call_op_of(call)) == SH_OP_check_array) {
+        SH_TRY(sh_next(call));
+        return check_shown(c, call);
+    }
     const sh_carried carried = sh_carry(call);
     const uint32_t written_bad = bad_written(c, call);
     SH_TRY(sh_next(call));
