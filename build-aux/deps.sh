@@ -26,6 +26,7 @@ libcriterion-dev     <criterion/criterion.h>  later
 pkg-config           pkg-config               later
 g++                  g++                      later
 graphviz             dot                      later
+python3-numpy        /usr/lib/python3/dist-packages/numpy  later
 "
 [ "${1:-}" != --check ] || wanted=$(echo "$wanted" | grep -v 'later$')
 

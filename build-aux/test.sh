@@ -74,9 +74,19 @@ criterion() {
     if [ -n "$counts" ]; then add "$1" $status $counts; else judge "$1" $status; fi
 }
 
+# python FILE: with Debian's Python, which has Debian's NumPy, against the staged library.
+python() {
+    if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
+        run env LD_LIBRARY_PATH="$BUILD/stage/lib" /usr/bin/python3 "$1"
+    else
+        echo 'no /usr/bin/python3 with NumPy' >"$scratch/out"
+        return 77
+    fi
+}
+
 example() {
-    expected=examples/$(basename "$1").out
-    run "$1"
+    expected=examples/$(basename "$1" .py).out
+    case $1 in *.py) python "$1" ;; *) run "$1" ;; esac
     status=$?
     if [ $status -eq 0 ] && [ -e "$expected" ]; then
         diff -u "$expected" "$scratch/out" >"$scratch/err" 2>&1 || status=1
@@ -92,7 +102,7 @@ replay() {
 for program in "$@"; do
     case $program in
     */tests/runner) criterion "$program" ;;
-    */examples/*) example "$program" ;;
+    */examples/* | examples/*) example "$program" ;;
     */replay/*) replay "$program" ;;
     *) counting "$program" ;;
     esac

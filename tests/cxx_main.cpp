@@ -2,6 +2,7 @@
 #include <shunt.h>
 
 #include <cmath>
+#include <complex>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -138,6 +139,37 @@ static void graphs_and_modules() {
     sh_function_remove("cxx::doubled");
 }
 
+static float twice(float x) { return 2 * x; }
+static sh_status note_check(sh_mode *mode, sh_call *call) {
+    *static_cast<sh_dtype *>(sh_mode_user(mode)) = sh_tensor_dtype(sh_call_tensor(call, 0));
+    return SH_PASS;
+}
+
+static void c_functions_and_arrays() {
+    sh_kernel kernel;
+    sh_set_warning_sink(sh_warnings_off, nullptr);
+    CHECK(sh_kernel_register_elementwise("relu", "cpu", twice, &kernel) == SH_OK);
+    CHECK(item(sh_relu(sh_full({1}, 4.0))) == 8);
+    CHECK(sh_kernel_remove(kernel) == SH_OK);
+    sh_closure *closure = sh_closure_new("add", "double(double, double)", nullptr);
+    CHECK(reinterpret_cast<double (*)(double, double)>(sh_closure_code(closure))(1, 2) == 3);
+    CHECK(sh_closure_free(closure) == SH_OK);
+
+    sh_dtype seen = SH_NO_DTYPE;
+    sh_mode_options options = {};
+    options.user = &seen;
+    sh_mode *mode = sh_mode_new(note_check, &options);
+    const double array[2] = {1, 2};
+    SH_WITH_MODE(mode) {
+        CHECK(sh_check(array, 2, "array") == SH_OK && seen == SH_F64);
+        CHECK(sh_check_shape(array, SH_SIZES(2, 1), "column") == SH_OK && seen == SH_F64);
+        const std::complex<float> z[1] = {{1, 2}};
+        CHECK(sh_check(z, 1, "z") == SH_OK && seen == SH_C64);
+        CHECK(sh_check(7, "count") == SH_OK && seen == SH_I64);
+    }
+    sh_mode_release(mode);
+}
+
 int main() {
     SH_SCOPE {
         numbers_stand_for_tensors();
@@ -146,6 +178,7 @@ int main() {
         calls_by_name_take_anything();
         guards_end_on_every_way_out();
         graphs_and_modules();
+        c_functions_and_arrays();
     }
     std::printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
