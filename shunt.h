@@ -57,7 +57,7 @@
 #include "graph/trace.h"
 #include "graph/transformer.h"
 #include "modes/environment.h"
-#include "modes/finding.h"
+#include "dispatch/finding.h"
 #include "modes/spec.h"
 #include "ops/api.h"
 #include "ops/check.h"

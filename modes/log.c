@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "dispatch/memory_impl.h"
-#include "modes/where.h"
+#include "dispatch/where.h"
+#include "modes/options.h"
 
 const sh_option sh__log_options[] = {
     {"out", SH_OPTION_STRING, NULL, NULL, "file to write, %p is the pid; default stderr"},

@@ -9,14 +9,15 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "dispatch/finding.h"
 #include "dispatch/memory_impl.h"
 #include "dispatch/site.h"
 #include "dispatch/tensor_impl.h"
+#include "dispatch/where.h"
 #include "modes/carry.h"
-#include "modes/finding.h"
+#include "modes/options.h"
 #include "modes/reason.h"
 #include "modes/scan.h"
-#include "modes/where.h"
 #include "ops/element.h"
 #include "ops/ops.h"
 

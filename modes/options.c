@@ -8,58 +8,6 @@
 
 #include "dispatch/memory_impl.h"
 
-const char *sh_option_text(const sh_options *o, const char *name) {
-    for (size_t i = 0; o->type->options[i].name; i++)
-        if (strcmp(o->type->options[i].name, name) == 0)
-            return o->text[i] ? o->text[i] : o->type->options[i].standard;
-    return NULL;
-}
-
-bool sh_option_flag(const sh_options *o, const char *name) {
-    const char *text = sh_option_text(o, name);
-    return text && strchr("1tyTY", *text) != NULL && *text ? true : text && strcmp(text, "on") == 0;
-}
-
-int64_t sh_option_int(const sh_options *o, const char *name) {
-    const char *text = sh_option_text(o, name);
-    return text ? strtoll(text, NULL, 10) : 0;
-}
-
-double sh_option_number(const sh_options *o, const char *name) {
-    const char *text = sh_option_text(o, name);
-    return text ? strtod(text, NULL) : 0;
-}
-
-static bool read_bound(const char **at, int64_t *bound) {
-    char *end;
-    if (**at < '0' || **at > '9') return true;
-    errno = 0;
-    *bound = strtoll(*at, &end, 10);
-    *at = end;
-    return errno == 0;
-}
-
-bool sh__range_parse(const char *text, int64_t *low, int64_t *high) {
-    const char *at = text;
-    *low = 0;
-    *high = INT64_MAX;
-    if (!read_bound(&at, low)) return false;
-    if (at != text && !*at) {
-        *high = *low;
-        return true;
-    }
-    if (strncmp(at, "..", 2) != 0) return false;
-    at += 2;
-    return read_bound(&at, high) && !*at && strlen(text) > 2 && *high >= *low;
-}
-
-void sh_option_range(const sh_options *o, const char *name, int64_t *low, int64_t *high) {
-    const char *text = sh_option_text(o, name);
-    *low = 0;
-    *high = INT64_MAX;
-    if (text) sh__range_parse(text, low, high);
-}
-
 /* "%p" becomes the pid, "%%" a percent sign. */
 static char *expand(const char *out) {
     char *path = sh__alloc(strlen(out) * 8 + 1), *to = path;

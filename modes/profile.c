@@ -9,7 +9,8 @@
 #include <time.h>
 
 #include "dispatch/memory_impl.h"
-#include "modes/where.h"
+#include "dispatch/where.h"
+#include "modes/options.h"
 #include "ops/flops.h"
 
 const sh_option sh__profile_options[] = {

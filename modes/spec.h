@@ -10,6 +10,7 @@
 #define SH_MODES_SPEC_H
 
 #include "dispatch/mode.h"
+#include "dispatch/option.h"
 
 SH_BEGIN_DECLS
 
@@ -25,32 +26,8 @@ SH_API sh_status sh_mode_explain(const char *spec, char **text);
  * reference ends. */
 SH_API uint64_t sh_reports_lost(void);
 
-typedef enum sh_option_type {
-    SH_OPTION_STRING,
-    SH_OPTION_FLAG, /* 1 0 true false yes no on off; the bare key is 1 */
-    SH_OPTION_INT,
-    SH_OPTION_NUMBER,
-    SH_OPTION_CHOICE,  /* one of `choices`, separated by | */
-    SH_OPTION_RANGE,   /* A..B, A.., ..B or A */
-    SH_OPTION_NUMBERS, /* the same of what is counted from 1 */
-    SH_OPTION_OP       /* the name of an op; one with a namespace (mylib::gate) may be defined later */
-} sh_option_type;
-
-/* One option of a mode; a table of them ends with a NULL name. */
-typedef struct sh_option {
-    const char *name;
-    sh_option_type type;
-    const char *standard; /* the default as text; NULL: none */
-    const char *choices;
-    const char *help;
-} sh_option;
-
 /* A shipped mode as `shunt modes` lists it. */
-typedef struct sh_mode_type {
-    const char *name;
-    const char *help;
-    const sh_option *options;
-} sh_mode_type;
+typedef sh_option_group sh_mode_type;
 /* Entry i, NULL past the last. */
 SH_API const sh_mode_type *sh_mode_type_at(size_t i);
 

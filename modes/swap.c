@@ -10,7 +10,8 @@
 
 #include "dispatch/chain.h"
 #include "dispatch/memory_impl.h"
-#include "modes/where.h"
+#include "dispatch/where.h"
+#include "modes/options.h"
 #include "ops/ops.h"
 
 const sh_option sh__swap_options[] = {

@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "dispatch/memory_impl.h"
-#include "modes/where.h"
+#include "dispatch/where.h"
+#include "modes/options.h"
 
 const sh_option sh__trace_options[] = {
     {"out", SH_OPTION_STRING, "trace-%p.json", NULL, "file to write, %p is the pid"},

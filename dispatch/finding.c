@@ -1,4 +1,4 @@
-#include "modes/finding.h"
+#include "dispatch/finding.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -2,8 +2,8 @@
  *
  * Findings are counted and the first ones kept for the whole process, so that the tool can choose its exit code
  * and write them as JSON. Reporting one prints it to the mode's stream. */
-#ifndef SH_MODES_FINDING_H
-#define SH_MODES_FINDING_H
+#ifndef SH_DISPATCH_FINDING_H
+#define SH_DISPATCH_FINDING_H
 
 #include <stdio.h>
 
