@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dispatch/chain.h"
+#include "dispatch/candidates.h"
 
 /* ---- looking ---- */
 
@@ -299,6 +299,7 @@ static void put_result(sh_call *call, uint32_t i, sh_value value) {
     if (!call->has_result && !call->in_kernel && !call->answered)
         memset(call->results, 0, sizeof call->results);
     call->results[i] = value;
+    if (call->in_kernel && call->turn) call->turn->ready = false;
     if (call->in_kernel) return;
     bool complete = true;
     for (uint32_t k = 0; k < call->nresults; k++) complete &= call->results[k].tag != SH_TAG_NONE;

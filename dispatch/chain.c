@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "dispatch/candidates.h"
 #include "dispatch/walk.h"
 
 void sh_mode_time(bool on) { sh__process_set(SH_PROCESS_TIMES, on); }
@@ -124,18 +125,37 @@ static bool splits(const sh_call *call) {
     return false;
 }
 
-/* A composite kernel: its ops start at dispatch level, its leftovers die with it. */
-static sh_status run_composite(sh_call *call, const sh_slot *slot) {
+sh_status sh__run_composite(sh_call *call, const sh_slot *slot, sh_turn *turn) {
     sh_thread *thread = &sh__thread;
     const uint32_t mark = thread->nitems, switches = thread->state.switches;
     call->frame->mark = mark;
     thread->state.start = SH_POS_DISPATCH;
     thread->state.start_entry = tops_of(call)[SH_POS_DISPATCH];
     thread->state.switches |= SH_OFF_OVERRIDES;
-    const sh_status status = sh__run_slot(call, slot);
+    const sh_status status = sh__run_slot(call, slot, turn);
     thread->state.switches = switches;
-    sh__scope_release(mark, call->results, status >= 0 ? call->nresults : 0);
+    sh__scope_release(mark, call->results, status == SH_OK ? call->nresults : 0);
     return status;
+}
+
+/* The first composite kernel that takes the call, where it is to be split or its backend has no other. SH_PASS: none. */
+static sh_status run_composites(sh_call *call) {
+    uint32_t backend;
+    const bool split = splits(call);
+    const sh_slot *direct = split ? NULL : sh__direct_slot(call, &backend);
+    if (direct) {
+        sh_turn turn = {.backend = backend};
+        const sh_status status = direct->composite ? sh__run_composite(call, direct, &turn) : SH_PASS;
+        if (status != SH_PASS || !direct->hooked) return status;
+    }
+    sh_tried tried;
+    sh__tried_begin(&tried);
+    sh_place place = sh__place_begin(call->op, sh__backend_of(call, false));
+    if (split) sh__place_composites(&place);
+    const sh_place start = place;
+    const sh_slot *slot = sh__candidate_next(&place, call, false);
+    if (!slot || !slot->composite) return SH_PASS;
+    return sh__run_candidates(call, start, SH_AT_LEVEL, &tried);
 }
 
 /* Between the levels: tensor overrides, then the split of a composite. SH_PASS: go on to dispatch level. */
@@ -146,9 +166,7 @@ static inline sh_status override_or_composite(sh_call *call) {
         if (status != SH_PASS) return status;
     }
     if (SH_LIKELY(!(call->op->tags & SH_OP_COMPOSITE))) return SH_PASS;
-    const sh_slot *slot = splits(call) ? sh__composite_slot(call->op) : sh__slot_find(call);
-    if (!slot) return sh__error_ensure(SH_ERROR_KERNEL);
-    return slot->composite ? run_composite(call, slot) : SH_PASS;
+    return run_composites(call);
 }
 
 static bool passes_by(const sh_thread *thread, const sh_entry *entry, const sh_op *op) {

@@ -66,6 +66,7 @@ enum {
 enum { SH_POS_GLOBAL = 0x2aa }; /* the odd positions */
 
 typedef struct sh_undo sh_undo;
+typedef struct sh_turn sh_turn;
 
 struct sh_call {
     const sh_op *op;
@@ -84,6 +85,7 @@ struct sh_call {
     sh_frame *frame;
     const void *caller; /* see sh__call_results */
     sh_undo *undo;      /* of the innermost sh_next that this call is in */
+    sh_turn *turn;      /* while in_kernel: the kernel that runs; NULL in an override */
     sh_value results[SH_MAX_RESULTS];
 };
 
@@ -125,21 +127,16 @@ sh_status sh__run_override(sh_call *call);
 sh_status sh__run_kernel(sh_call *call);
 /* With all interception off: overrides and composites, then the kernel. */
 sh_status sh__chain_off(sh_call *call);
-/* Runs one slot on the call: infers, allocates, calls, owns the results. */
-sh_status sh__run_slot(sh_call *call, const sh_slot *slot);
+/* Runs one slot on the call: infers, allocates, calls, owns the results. SH_PASS: it declined. `turn` holds its
+ * position, for boxed kernels. */
+sh_status sh__run_slot(sh_call *call, const sh_slot *slot, sh_turn *turn);
+/* The same with every mode hidden. */
+sh_status sh__run_hidden(sh_call *call, const sh_slot *slot, sh_turn *turn);
+/* The same for a composite kernel: its ops start at dispatch level, its leftovers die with it. */
+sh_status sh__run_composite(sh_call *call, const sh_slot *slot, sh_turn *turn);
 /* Finds the device of the arguments (D2) and whether one carries an override; mixed devices are an error that names
  * both. Does nothing while the arguments are as they were. */
 sh_status sh__call_scan(sh_call *call);
-/* The slot for the call's device under this thread's choices, rules applied; NULL and an error. */
-static inline const sh_slot *sh__slot_find(const sh_call *call) {
-    const uint8_t chosen = sh__thread.state.backend[call->device];
-    const uint32_t backend =
-        chosen ? chosen - 1u : atomic_load_explicit(&sh__default_backend[call->device], memory_order_relaxed);
-    const sh_slot *slot = atomic_load_explicit(&call->op->slots[backend], memory_order_acquire);
-    return SH_LIKELY(slot && !slot->ruled) ? slot : sh__slot_find_slow(call, backend);
-}
-/* The composite kernel's slot; NULL and an error if there is none. */
-const sh_slot *sh__composite_slot(const sh_op *op);
 /* How a target of another dtype or layout is filled; set by the ops layer. */
 void sh__set_copier(sh_status (*copier)(sh_tensor *to, const sh_tensor *from));
 /* By that: from tensors of one shape, of any real dtypes and strides. */

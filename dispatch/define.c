@@ -149,7 +149,7 @@ static sh_status add_kernels(sh_definition *d, sh_op *op, const sh_op_options *o
 /* Is there a kernel that was registered as composite, before or now? */
 static uint32_t composite_tag(const sh_op *op) {
     const sh_registration *r = op->columns[SH_COLUMN_COMPOSITE];
-    while (r && !r->live) r = r->older;
+    while (r && !atomic_load(&r->state)) r = r->older;
     return r ? SH_OP_COMPOSITE : 0;
 }
 

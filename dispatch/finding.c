@@ -13,8 +13,15 @@ static void row(FILE *out, const char *name, const char *text) {
     if (*text) fprintf(out, "  %-7s %s\n", name, text);
 }
 
-void sh_finding_report(FILE *out, const sh_finding *f) {
+void sh_finding_keep(const sh_finding *f) {
     atomic_fetch_add(&count, 1);
+    pthread_mutex_lock(&lock);
+    if (nkept < KEPT) kept[nkept++] = *f;
+    pthread_mutex_unlock(&lock);
+}
+
+void sh_finding_report(FILE *out, const sh_finding *f) {
+    sh_finding_keep(f);
     flockfile(out);
     fprintf(out, "%s: %s%s%s\n", f->mode, f->what, *f->index ? " at " : "", f->index);
     row(out, "scope", f->scope);
@@ -27,9 +34,6 @@ void sh_finding_report(FILE *out, const sh_finding *f) {
     row(out, "next", f->next);
     fflush(out);
     funlockfile(out);
-    pthread_mutex_lock(&lock);
-    if (nkept < KEPT) kept[nkept++] = *f;
-    pthread_mutex_unlock(&lock);
 }
 
 uint64_t sh_finding_count(void) { return atomic_load(&count); }

@@ -24,6 +24,8 @@ typedef struct sh_finding {
     int64_t bad, total; /* bad elements of the result, of how many */
 } sh_finding;
 
+/* Takes it into the process's list, unprinted: for who has another way to say it. */
+void sh_finding_keep(const sh_finding *finding);
 /* Prints it to `out` and takes it into the process's list. */
 void sh_finding_report(FILE *out, const sh_finding *finding);
 

@@ -5,6 +5,7 @@
  * dtype, overlap, an op that makes its own results) the result is computed aside and copied. */
 #include <string.h>
 
+#include "dispatch/candidates.h"
 #include "dispatch/known.h"
 #include "dispatch/walk.h"
 
@@ -185,13 +186,25 @@ static void target_written(const sh_call *call) {
 
 /* ---- running a slot ---- */
 
-static sh_status call_slot(sh_call *call, const sh_slot *slot) {
+static sh_status call_boxed(sh_call *call, const sh_slot *slot, sh_turn *turn) {
+    sh_turn *outer = call->in_kernel ? call->turn : NULL;
+    const uint8_t was = call->in_kernel;
+    turn->slot = slot;
+    call->in_kernel = 1;
+    call->turn = turn;
+    sh_status status = slot->boxed(call, slot->user);
+    call->in_kernel = was;
+    call->turn = outer;
+    return status == SH_PASS && turn->ran ? SH_OK : status; /* it only looked */
+}
+
+/* SH_PASS: a boxed kernel declined. */
+static sh_status call_slot(sh_call *call, const sh_slot *slot, sh_turn *turn) {
     sh_status status;
     if (slot->form == SH_FORM_INFER_ONLY) return SH_OK;
     if (slot->form == SH_FORM_BOXED) {
-        call->in_kernel = 1;
-        status = slot->boxed(call, slot->user);
-        call->in_kernel = 0;
+        status = call_boxed(call, slot, turn);
+        if (status == SH_PASS && !sh__error_pending()) return status;
     } else {
         const sh_thunk thunk = slot->form == SH_FORM_OUT ? call->op->thunk_out : call->op->thunk_returns;
         status = thunk(slot->typed, call->results, call->args);
@@ -273,34 +286,51 @@ static sh_status complete(const sh_call *call, const sh_slot *slot) {
     return SH_OK;
 }
 
-/* A definition that is replaced meanwhile can do no harm: all that is marked stands in the call's own schema. */
-sh_status sh__run_slot(sh_call *call, const sh_slot *slot) {
-    bool straight = false;
-    if (SH_UNLIKELY(call->special) && !slot->composite) SH_TRY(check_taken(call));
+/* What a kernel had ready its predecessor may fill, once. */
+static sh_status prepare(sh_call *call, const sh_slot *slot, sh_turn *turn) {
+    sh_turn *outer = call->in_kernel ? call->turn : NULL;
+    const bool allocates = slot->form != SH_FORM_RETURNS && sh__op_infers(call->op);
+    const bool ready = outer && outer->ready;
+    turn->ready = allocates;
+    turn->straight = ready && allocates ? outer->straight : false;
+    if (outer) outer->ready = false;
+    if (ready && allocates) return SH_OK;
     call->results[0] = sh_none(); /* read even where there is none */
     for (uint32_t i = 1; i < call->nresults; i++) call->results[i] = sh_none();
+    return allocates ? allocate(call, slot, &turn->straight) : SH_OK;
+}
+
+static sh_status failed(sh_call *call, const sh_slot *slot, sh_status status) {
+    call->has_result = 0;
+    if (call->target) sh__forget(call->target);
+    sh__error_at(call->op->name, "kernel", slot->backend);
+    return sh__error_ensure(status);
+}
+
+/* A definition that is replaced meanwhile can do no harm: all that is marked stands in the call's own schema. */
+sh_status sh__run_slot(sh_call *call, const sh_slot *slot, sh_turn *turn) {
+    if (SH_UNLIKELY(call->special) && !slot->composite) SH_TRY(check_taken(call));
     const sh_definition *d = sh__definition(call->op);
-    const bool allocates = slot->form != SH_FORM_RETURNS && sh__op_infers(call->op);
-    sh_status status = allocates ? allocate(call, slot, &straight) : SH_OK;
+    sh_status status = prepare(call, slot, turn);
     if (SH_UNLIKELY(d && d->aliases) && status >= 0) status = give_back(call);
-    if (SH_LIKELY(status >= 0)) status = call_slot(call, slot);
-    if (SH_LIKELY(status >= 0) && (!allocates || d)) status = complete(call, slot);
+    if (SH_LIKELY(status >= 0)) status = call_slot(call, slot, turn);
     if (SH_UNLIKELY(d && d->writes)) arguments_written(call, status >= 0);
+    if (SH_UNLIKELY(status == SH_PASS)) {
+        call->has_result = 0;
+        return status;
+    }
+    if (status >= 0 && (d || slot->form == SH_FORM_RETURNS || !sh__op_infers(call->op)))
+        status = complete(call, slot);
     if (SH_UNLIKELY(call->target != NULL) && status >= 0) {
-        if (!straight) status = copy_to_target(call);
+        status = copy_to_target(call);
         if (status >= 0) target_written(call);
     }
-    if (SH_UNLIKELY(status < 0)) {
-        if (call->target) sh__forget(call->target);
-        sh__error_at(call->op->name, "kernel", slot->backend);
-        return sh__error_ensure(status);
-    }
+    if (SH_UNLIKELY(status < 0)) return failed(call, slot, status);
     call->has_result = 1;
     return SH_OK;
 }
 
-/* A kernel that may call ops runs with every mode hidden. */
-static sh_status run_hidden(sh_call *call, const sh_slot *slot) {
+sh_status sh__run_hidden(sh_call *call, const sh_slot *slot, sh_turn *turn) {
     sh_thread *thread = &sh__thread;
     const uint32_t mark = thread->nitems, outer_mark = call->frame->mark,
                    simple = thread->gate & SH_GATE_SIMPLE;
@@ -312,7 +342,7 @@ static sh_status run_hidden(sh_call *call, const sh_slot *slot) {
     thread->state.start = SH_POS_COUNT;
     thread->state.start_entry = NULL;
     thread->state.switches |= SH_OFF_OVERRIDES;
-    sh_status status = sh__run_slot(call, slot);
+    sh_status status = sh__run_slot(call, slot, turn);
     if (thread->state.balance != state.balance && status >= 0)
         status = sh_fail(SH_ERROR_MODE, "kernel %s of %s left a mode, scope or switch open", slot->registrant,
                          call->op->name);
@@ -320,40 +350,27 @@ static sh_status run_hidden(sh_call *call, const sh_slot *slot) {
     thread->gate |= simple;
     call->frame->call = outer;
     call->frame->mark = outer_mark;
-    sh__scope_release(mark, call->results, status >= 0 ? call->nresults : 0);
+    sh__scope_release(mark, call->results, status == SH_OK ? call->nresults : 0);
     return status;
 }
 
+static sh_status run_from(sh_call *call, uint32_t backend, sh_tried *tried) {
+    return sh__run_candidates(call, sh__place_begin(call->op, backend), SH_HIDES, tried);
+}
+
 sh_status sh__run_kernel(sh_call *call) {
+    uint32_t backend;
     if (SH_UNLIKELY(!call->scanned)) SH_TRY(sh__call_scan(call));
-    const sh_slot *slot = sh__slot_find(call);
-    if (SH_UNLIKELY(!slot)) return sh__error_ensure(SH_ERROR_KERNEL);
+    const sh_slot *slot = sh__direct_slot(call, &backend);
+    sh_tried tried;
+    sh__tried_begin(&tried);
+    if (SH_UNLIKELY(!slot)) return run_from(call, sh__backend_of(call, true), &tried);
     if (SH_LIKELY(sh__slot_is_plain(slot) && call->nresults == 1 && !call->target && !call->special))
         return sh__plain_done(call, sh__run_plain(call, slot));
-    return slot->leaf ? sh__run_slot(call, slot) : run_hidden(call, slot);
-}
-
-sh_status sh_kernel_call(sh_kernel kernel, sh_call *call) {
-    const sh_slot *slot = sh__kernel_slot(kernel, call->op);
-    if (!slot) return SH_ERROR_HANDLE;
-    if (!call->scanned) SH_TRY(sh__call_scan(call));
-    return run_hidden(call, slot);
-}
-
-/* A call of its own on the same arguments, straight at one backend. */
-sh_status sh_call_run_on(const sh_call *call, const char *backend, sh_value *results) {
-    const int index = sh_backend_find(backend);
-    if (index < 0) return sh_fail(SH_ERROR_KERNEL, "there is no backend %s", backend ? backend : "NULL");
-    const sh_slot *slot = sh__backend_slot(call->op, (uint32_t)index);
-    if (!slot) return sh__error_ensure(SH_ERROR_KERNEL);
-    sh_value args[SH_MAX_ARGS];
-    sh_call copy = *call;
-    for (uint32_t i = 0; i < call->nargs; i++) args[i] = call->args[i];
-    copy.args = args;
-    copy.target = NULL;
-    copy.at = NULL;
-    copy.device = (int32_t)sh_backend_device((uint32_t)index);
-    SH_TRY(run_hidden(&copy, slot));
-    memcpy(results, copy.results, sizeof copy.results);
-    return SH_OK;
+    sh_turn turn = {.backend = backend};
+    const sh_status status = slot->leaf ? sh__run_slot(call, slot, &turn) : sh__run_hidden(call, slot, &turn);
+    if (SH_LIKELY(status != SH_PASS)) return status;
+    sh__tried_add(&tried, slot, "declined");
+    sh_place place = sh__place_after(call->op, backend, slot);
+    return sh__run_candidates(call, place, SH_HIDES, &tried);
 }

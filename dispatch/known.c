@@ -45,7 +45,7 @@ static bool is_last(const sh_call *call) {
 
 /* Only kernels that came with the library are leaves. */
 static bool is_builtin_leaf(const sh_slot *slot) {
-    return slot && slot->leaf == SH_LEAF_PLAIN && !slot->ruled && !slot->composite;
+    return slot && slot->leaf == SH_LEAF_PLAIN && !slot->ruled && !slot->composite && !slot->hooked;
 }
 
 bool sh__runs_builtin_next(sh_call *call) {

@@ -65,7 +65,8 @@ typedef struct sh_spec {
 /* Shapes and dtypes of the results from the arguments (in schema order). Reads no data. */
 typedef sh_status (*sh_infer)(const sh_value *args, sh_spec *results, void *user);
 /* A boxed kernel, for any op: arguments and results through call.h. With an infer function its results are
- * allocated before it runs; without one it sets them. */
+ * allocated before it runs; without one it sets them. SH_PASS declines: the next kernel runs; after sh_next_kernel it keeps
+ * that one's results. */
 typedef sh_status (*sh_boxed)(sh_call *call, void *user);
 
 /* What one call costs: floating-point operations, a multiply-add being two, and bytes read and written. Of a call that
@@ -120,6 +121,43 @@ typedef struct sh_kernel {
  * kernel is allowed and writes one note that names both registrants. */
 SH_API sh_status sh_kernel_register(const char *name, const char *backend, sh_boxed boxed, void *user,
                                     const char *registrant, sh_kernel *kernel);
+/* The same with a condition and a policy. Zero is "left out" throughout: (sh_kernel_options){.where = "numel=65536.."}. */
+enum { SH_KERNEL_CALLS_OPS = 1 /* a typed kernel that calls ops: modes are hidden while it runs */ };
+typedef struct sh_kernel_options {
+    size_t size; /* sizeof(sh_kernel_options), or 0 for that of this header; no field past it is read */
+    const char *backend; /* "cpu" if NULL */
+    /* Which calls it is for, as in a mode's specification: "dtype=f32,numel=65536..,shape=[*,64],scope=[layer1],call=1..9".
+     * For others the kernel is no candidate, and the next one is taken. Calls are numbered from 1 by kernel: those that
+     * meet the rest of the condition. NULL: all. */
+    const char *where;
+    /* "verify:first=10,then=1/100,tol=1e-4" compares the first 10 calls and then one of 100 with ref (or, where ref has no
+     * kernel, with the next one); a kernel found wrong is taken out for good and the call is done again without it.
+     * "fallback": where it fails the next one runs. Both undo what it wrote. "verify:...;fallback" is both. NULL: none. */
+    const char *policy;
+    const char *registrant; /* shown in notes and errors */
+    void *user;             /* for a boxed kernel */
+    uint32_t flags;         /* SH_KERNEL_... */
+    /* Runs once, after the kernel was removed by its handle; calls in flight may still use `user`. Optional. */
+    void (*removed)(void *user);
+} sh_kernel_options;
+/* A bad condition or policy is SH_ERROR_SPEC, with a caret under the place. */
+SH_API sh_status sh_kernel_register_with(const char *name, sh_boxed boxed, const sh_kernel_options *options,
+                                         sh_kernel *kernel);
+/* A kernel with the op's own C signature, made by sh_add_kernel(my_add), which checks that (ops.h). It costs what a
+ * built-in one does. It can't decline, and calls no op unless SH_KERNEL_CALLS_OPS says so. Ops whose kernel fills its
+ * results get them allocated by the infer function; others set `results` to tensors of the current scope. */
+typedef struct sh_typed_kernel {
+    uint32_t op;
+    void (*function)(void);
+} sh_typed_kernel;
+SH_API sh_status sh_kernel_register_typed(sh_typed_kernel typed, const sh_kernel_options *options,
+                                          sh_kernel *kernel);
+/* From inside a boxed kernel: runs the one before it on this call, that is the older registration of its column, then what
+ * would run without it (composite, fallthrough, fallback), conditions and policies applied. The results are then in the
+ * call; the kernel may change them, set others, or return as it is. May be used more than once: each time the results are
+ * others, but what the call writes is written again. A kernel can't edit a call: its predecessor gets the same arguments.
+ * SH_ERROR_KERNEL if there is none, or outside of a kernel. */
+SH_API sh_status sh_next_kernel(sh_call *call);
 /* This backend passes the op on to the next one of its device; costs nothing at call time (D4). */
 SH_API sh_status sh_kernel_fallthrough(const char *name, const char *backend, const char *registrant,
                                        sh_kernel *kernel);
@@ -162,6 +200,7 @@ typedef struct sh_rule {
     int64_t min_numel, max_numel; /* elements of the largest tensor argument; 0 = no bound */
     const char *scopes;           /* filter on the named scope path; NULL = all */
     int64_t first, last; /* call numbers of this op under this rule, 1-based, inclusive; 0 = no bound */
+    const char *where;   /* what else is to hold, as in sh_kernel_options: "shape=[*,64]"; NULL = nothing */
 } sh_rule;
 typedef struct sh_rule_handle {
     uint32_t index, generation;

@@ -124,7 +124,7 @@ static bool read_share(const char *value, int64_t *m) {
 
 static const char *expected(const sh_option *option) {
     static const char *const texts[] = {
-        "text",       "1 or 0", "an integer", "a number", "", "a range A..B", "a range A..B, counted from 1",
+        "text",        "1 or 0", "an integer", "a number", "", "a range A..B", "a range A..B, counted from 1",
         "1/M, 1 or 0", "an op"};
     return option->type == SH_OPTION_CHOICE ? option->choices : texts[option->type];
 }

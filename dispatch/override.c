@@ -90,6 +90,7 @@ static sh_status ask(sh_call *call, const sh_override_kind *kind) {
     thread->state.start = SH_POS_DISPATCH;
     thread->state.start_entry = thread->top[SH_POS_DISPATCH];
     thread->state.switches |= SH_OFF_OVERRIDES;
+    call->turn = NULL;
     call->in_kernel = 1; /* it answers with sh_call_set_result, as a kernel does */
     memset(call->results, 0, sizeof call->results);
     sh_status status = kind->callback(kind, call, kind->user);

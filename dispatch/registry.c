@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatch/chain.h"
+#include "dispatch/candidates.h"
 
 enum { CHUNK = 256, CHUNKS = 4096 };
 
 static sh_registration **chunks[CHUNKS]; /* registrations by index */
 static uint32_t registration_count;
-static sh_registration *fallbacks[SH_MAX_BACKENDS];
+static sh_registration *_Atomic fallbacks[SH_MAX_BACKENDS];
+atomic_bool sh__table_watched;
 
 static sh_registration *at(uint32_t index) {
     return index < registration_count ? chunks[index / CHUNK][index % CHUNK] : NULL;
@@ -32,24 +33,26 @@ static sh_status enter(sh_registration *r) {
     return SH_OK;
 }
 
-static sh_registration **column_of(sh_op *op, uint32_t column) {
+static sh_registration *_Atomic *column_of(sh_op *op, uint32_t column) {
     return op ? &op->columns[column] : &fallbacks[column];
 }
 
-static sh_registration *newest_live(sh_registration *r) {
-    while (r && !r->live) r = r->older;
+static const sh_registration *newest_live(const sh_registration *r) {
+    while (r && atomic_load(&r->state) == SH_KERNEL_REMOVED) r = r->older;
     return r;
 }
 
-const sh_registration *sh__fallback_of(uint32_t backend) { return newest_live(fallbacks[backend]); }
+const sh_registration *sh__fallback_of(uint32_t backend) {
+    return atomic_load_explicit(&fallbacks[backend], memory_order_acquire);
+}
 
 static void link_in(sh_registration *r, sh_op *op, uint32_t column) {
-    sh_registration **head = column_of(op, column);
+    sh_registration *_Atomic *head = column_of(op, column);
     r->op = op;
     r->column = column;
-    r->live = 1;
-    r->older = *head;
-    *head = r;
+    atomic_store(&r->state, SH_KERNEL_LIVE);
+    r->older = atomic_load(head);
+    atomic_store_explicit(head, r, memory_order_release);
 }
 
 void sh__register_builtin(sh_op *op, const sh_builtin_kernel *kernel) {
@@ -66,43 +69,22 @@ void sh__register_builtin(sh_op *op, const sh_builtin_kernel *kernel) {
     link_in(r, op, kernel->column);
 }
 
-/* ---- resolving (D2, D4) ---- */
+/* ---- what the table holds (D2, D4) ---- */
 
-static const sh_slot infer_slot = {
-    .form = SH_FORM_INFER_ONLY, .leaf = 1, .registrant = "built-in", .backend = "meta"};
-
-static const sh_slot *resolve_one(const sh_op *op, uint32_t backend, bool *passed_on) {
-    const sh_registration *r = newest_live(op->columns[backend]);
-    *passed_on = r && r->fallthrough;
-    if (r) return r->fallthrough ? NULL : &r->slot;
-    if (sh_backend_device(backend) == SH_META && sh__op_infers(op)) return &infer_slot;
-    r = newest_live(op->columns[SH_COLUMN_COMPOSITE]);
-    if (r) return &r->slot;
-    r = newest_live(fallbacks[backend]);
-    *passed_on = r && r->fallthrough;
-    return r && !r->fallthrough ? &r->slot : NULL;
-}
-
-const sh_slot *sh__slot_resolve(const sh_op *op, uint32_t backend) {
-    for (int b = (int)backend; b >= 0; b = sh__backend_next((uint32_t)b)) {
-        bool passed_on;
-        const sh_slot *slot = resolve_one(op, (uint32_t)b, &passed_on);
-        if (slot || !passed_on) return slot;
-    }
-    return NULL;
-}
-
-static const sh_slot *ruled_slot(void) {
-    static const sh_slot slot = {
+/* The call decides: a rule touches the op, the first candidate has a condition or policy, or calls are watched. */
+static const sh_slot *slot_for(const sh_op *op, uint32_t backend, bool ruled) {
+    static const sh_slot looks_around = {
         .ruled = 1, .form = SH_FORM_BOXED, .registrant = "rules", .backend = "rules"};
-    return &slot;
+    const sh_slot *slot = ruled ? NULL : sh__slot_resolve(op, backend);
+    return ruled || (slot && sh__slot_is_special(slot)) ? &looks_around : slot;
 }
+
+static bool is_ruled(const sh_op *op) { return atomic_load(&sh__table_watched) || sh__rules_touch(op); }
 
 void sh__slots_publish(sh_op *op) {
-    const bool ruled = sh__rules_touch(op);
+    const bool ruled = is_ruled(op);
     for (uint32_t b = 0; b < sh_backend_count(); b++)
-        atomic_store_explicit(&op->slots[b], ruled ? ruled_slot() : sh__slot_resolve(op, b),
-                              memory_order_release);
+        atomic_store_explicit(&op->slots[b], slot_for(op, b, ruled), memory_order_release);
 }
 
 void sh__slots_publish_all(void) {
@@ -111,10 +93,9 @@ void sh__slots_publish_all(void) {
 
 /* The live table against a second reading of the registrations (D5). */
 static sh_status check_op(const sh_op *op) {
-    const bool ruled = sh__rules_touch(op);
+    const bool ruled = is_ruled(op);
     for (uint32_t b = 0; b < sh_backend_count(); b++) {
-        const sh_slot *live = atomic_load(&op->slots[b]),
-                      *expected = ruled ? ruled_slot() : sh__slot_resolve(op, b);
+        const sh_slot *live = atomic_load(&op->slots[b]), *expected = slot_for(op, b, ruled);
         if (live != expected)
             return sh_fail(SH_ERROR_KERNEL, "the slot of %s for %s is %s, the registrations say %s", op->name,
                            sh_backend_name(b), live ? live->registrant : "empty",
@@ -158,63 +139,133 @@ static void publish_for(sh_op *op) {
         sh__slots_publish_all();
 }
 
-sh_registration *sh__register_locked(sh_op *op, uint32_t column, sh_boxed boxed, void *user,
-                                     const char *registrant) {
-    sh_registration *r = sh__calloc(1, sizeof *r);
-    char *who = r ? sh__strdup(registrant ? registrant : "unknown") : NULL;
-    if (who) {
-        r->fallthrough = !boxed;
-        r->slot =
-            (sh_slot){.boxed = boxed,
-                      .user = user,
-                      .form = SH_FORM_BOXED,
-                      .registrant = who,
-                      .composite = column == SH_COLUMN_COMPOSITE,
-                      .backend = column == SH_COLUMN_COMPOSITE ? SH_COMPOSITE : sh_backend_name(column)};
-        if (enter(r) >= 0) {
-            link_in(r, op, column);
-            if (op && column == SH_COLUMN_COMPOSITE) atomic_fetch_or(&op->tags, SH_OP_COMPOSITE);
-            return r;
-        }
-    }
-    sh__free(who);
+static void free_registration(sh_registration *r) {
+    if (!r) return;
+    if (r->hook) sh_selection_free(&r->hook->where);
+    sh__free(r->hook);
+    sh__free((void *)(uintptr_t)r->slot.registrant);
     sh__free(r);
+}
+
+static sh_status read_hook(sh_hook *hook, const sh_kernel_options *o) {
+    hook->conditional = o->where && *o->where;
+    hook->calls_ops = (o->flags & SH_KERNEL_CALLS_OPS) != 0;
+    SH_TRY(sh_selection_parse(&hook->where, o->where));
+    return sh_policy_parse(&hook->policy, o->policy);
+}
+
+/* A registration with all that does not depend on the table's state. */
+static sh_registration *new_registration(const sh_slot *slot, const sh_kernel_options *o) {
+    const bool hooks = (o->where && *o->where) || (o->policy && *o->policy) || o->flags;
+    sh_registration *r = sh__calloc(1, sizeof *r);
+    char *who = r ? sh__strdup(o->registrant ? o->registrant : "unknown") : NULL;
+    if (!who) {
+        sh__free(r);
+        return NULL;
+    }
+    r->slot = *slot;
+    r->slot.registrant = who;
+    r->slot.user = o->user;
+    r->removed = o->removed;
+    r->slot.hooked = 1;
+    if (hooks) r->hook = sh__calloc(1, sizeof *r->hook);
+    if (!hooks || (r->hook && read_hook(r->hook, o) >= 0)) return r;
+    free_registration(r);
     return NULL;
 }
 
-static sh_status do_register(const char *name, const char *backend, sh_boxed boxed, void *user,
-                             void (*removed)(void *), const char *registrant, sh_kernel *kernel) {
+static sh_status link_new(sh_registration *r, sh_op *op, uint32_t column, sh_kernel *kernel) {
+    r->slot.composite = column == SH_COLUMN_COMPOSITE;
+    r->slot.backend = r->slot.composite ? SH_COMPOSITE : sh_backend_name(column);
+    SH_TRY(enter(r));
+    link_in(r, op, column);
+    if (op && column == SH_COLUMN_COMPOSITE) atomic_fetch_or(&op->tags, SH_OP_COMPOSITE);
+    if (kernel) *kernel = (sh_kernel){r->index, r->generation};
+    return SH_OK;
+}
+
+sh_registration *sh__register_locked(sh_op *op, uint32_t column, sh_boxed boxed, void *user,
+                                     const char *registrant) {
+    const sh_kernel_options o = {.registrant = registrant, .user = user};
+    sh_registration *r = new_registration(&(sh_slot){.boxed = boxed, .form = SH_FORM_BOXED}, &o);
+    if (!r) return NULL;
+    r->fallthrough = !boxed;
+    if (link_new(r, op, column, NULL) >= 0) return r;
+    free_registration(r);
+    return NULL;
+}
+
+/* For one op, or with `name` NULL for all of a backend. */
+static sh_status do_register(const char *name, const sh_slot *slot, const sh_kernel_options *o,
+                             bool fallthrough, sh_kernel *kernel) {
     uint32_t column = 0;
     if (sh__error_pending()) return sh_error()->code;
-    SH_TRY(column_index(backend, &column));
+    SH_TRY(column_index(o->backend, &column));
     sh_op *op = name ? sh__op_intern(name) : NULL;
     if (name && !op) return sh__error_ensure(SH_ERROR_MEMORY);
-    sh__table_lock();
-    sh_registration *r = sh__register_locked(op, column, boxed, user, registrant);
-    if (r) r->removed = removed;
-    if (r) publish_for(op);
-    if (r && kernel) *kernel = (sh_kernel){r->index, r->generation};
-    sh__table_unlock();
+    sh_registration *r = new_registration(slot, o);
     if (!r) return sh__error_ensure(SH_ERROR_MEMORY);
-    note_replaced(r, backend);
-    return SH_OK;
+    r->fallthrough = fallthrough;
+    sh__table_lock();
+    const sh_status status = link_new(r, op, column, kernel);
+    if (status >= 0) publish_for(op);
+    sh__table_unlock();
+    if (status >= 0)
+        note_replaced(r, r->slot.backend);
+    else
+        free_registration(r);
+    return status;
+}
+
+/* Of an options struct what its size covers, the rest as if left out. */
+static sh_kernel_options options_of(const sh_kernel_options *given) {
+    sh_kernel_options o = {0};
+    const size_t size = given && given->size && given->size < sizeof o ? given->size : sizeof o;
+    if (given) memcpy(&o, given, size);
+    if (!o.backend) o.backend = "cpu";
+    return o;
+}
+
+sh_status sh_kernel_register_with(const char *name, sh_boxed boxed, const sh_kernel_options *options,
+                                  sh_kernel *kernel) {
+    if (!name || !boxed)
+        return sh_fail(SH_ERROR_NULL, "sh_kernel_register_with: %s is NULL", name ? "the kernel" : "name");
+    const sh_kernel_options o = options_of(options);
+    return do_register(name, &(sh_slot){.boxed = boxed, .form = SH_FORM_BOXED}, &o, false, kernel);
+}
+
+sh_status sh_kernel_register_typed(sh_typed_kernel typed, const sh_kernel_options *options,
+                                   sh_kernel *kernel) {
+    if (!typed.function) return sh_fail(SH_ERROR_NULL, "sh_kernel_register_typed: the kernel is NULL");
+    const sh_op *op = sh__op_at(typed.op);
+    if (!op || (op->tags & SH_OP_CUSTOM))
+        return sh_fail(SH_ERROR_OP, "sh_kernel_register_typed: %u is no built-in op", typed.op);
+    const sh_kernel_options o = options_of(options);
+    if (strcmp(o.backend, SH_COMPOSITE) == 0)
+        return sh_fail(SH_ERROR_KERNEL, "sh_kernel_register_typed: a composite kernel of %s is to be boxed",
+                       op->name);
+    const bool out = op->thunk_out != NULL;
+    const bool leaf = !(o.flags & SH_KERNEL_CALLS_OPS);
+    const sh_slot slot = {.typed = typed.function,
+                          .form = out ? SH_FORM_OUT : SH_FORM_RETURNS,
+                          .leaf = !leaf                        ? 0
+                                  : op->tags & SH_OP_COMPOSITE ? SH_LEAF_OF_COMPOSITE
+                                                               : SH_LEAF_PLAIN};
+    return do_register(op->name, &slot, &o, false, kernel);
 }
 
 sh_status sh_kernel_register(const char *name, const char *backend, sh_boxed boxed, void *user,
                              const char *registrant, sh_kernel *kernel) {
     if (!name || !boxed)
         return sh_fail(SH_ERROR_NULL, "sh_kernel_register: %s is NULL", name ? "the kernel" : "name");
-    return do_register(name, backend, boxed, user, NULL, registrant, kernel);
-}
-
-sh_status sh__kernel_register_owned(const char *name, const char *backend, sh_boxed boxed, void *user,
-                                    void (*removed)(void *user), const char *registrant, sh_kernel *kernel) {
-    return do_register(name, backend, boxed, user, removed, registrant, kernel);
+    const sh_kernel_options o = {.backend = backend, .registrant = registrant, .user = user};
+    return do_register(name, &(sh_slot){.boxed = boxed, .form = SH_FORM_BOXED}, &o, false, kernel);
 }
 
 sh_status sh_kernel_fallthrough(const char *name, const char *backend, const char *registrant,
                                 sh_kernel *kernel) {
-    return do_register(name, backend, NULL, NULL, NULL, registrant, kernel);
+    const sh_kernel_options o = {.backend = backend, .registrant = registrant};
+    return do_register(name, &(sh_slot){.form = SH_FORM_BOXED}, &o, true, kernel);
 }
 
 sh_status sh_backend_fallback(const char *backend, sh_boxed boxed, void *user, const char *registrant,
@@ -222,24 +273,25 @@ sh_status sh_backend_fallback(const char *backend, sh_boxed boxed, void *user, c
     if (!boxed) return sh_fail(SH_ERROR_NULL, "sh_backend_fallback: the kernel is NULL");
     if (backend && strcmp(backend, SH_COMPOSITE) == 0)
         return sh_fail(SH_ERROR_KERNEL, "sh_backend_fallback: composite is no backend");
-    return do_register(NULL, backend, boxed, user, NULL, registrant, kernel);
+    const sh_kernel_options o = {.backend = backend, .registrant = registrant, .user = user};
+    return do_register(NULL, &(sh_slot){.boxed = boxed, .form = SH_FORM_BOXED}, &o, false, kernel);
 }
 
 static sh_registration *alive(sh_kernel kernel) {
     sh_registration *r = at(kernel.index);
-    if (r && r->live && r->generation == kernel.generation) return r;
+    if (r && atomic_load(&r->state) && r->generation == kernel.generation) return r;
     sh_fail(SH_ERROR_HANDLE, "kernel handle %u is not valid: it was removed or never made", kernel.index);
     return NULL;
 }
 
 void sh__remove_locked(sh_registration *r) {
-    r->live = 0;
+    atomic_store(&r->state, SH_KERNEL_REMOVED);
     r->generation++;
 }
 
 void sh__kernel_drop_locked(sh_kernel kernel) {
     sh_registration *r = at(kernel.index);
-    if (r && r->live && r->generation == kernel.generation) sh__remove_locked(r);
+    if (r && atomic_load(&r->state) && r->generation == kernel.generation) sh__remove_locked(r);
 }
 
 sh_status sh_kernel_remove(sh_kernel kernel) {
@@ -254,6 +306,16 @@ sh_status sh_kernel_remove(sh_kernel kernel) {
     return r ? SH_OK : SH_ERROR_HANDLE;
 }
 
+bool sh__kernel_take_out(const sh_registration *r) {
+    uint_fast8_t live = SH_KERNEL_LIVE;
+    sh__table_lock();
+    const bool first =
+        atomic_compare_exchange_strong(&((sh_registration *)(uintptr_t)r)->state, &live, SH_KERNEL_OUT);
+    if (first) publish_for(r->op);
+    sh__table_unlock();
+    return first;
+}
+
 const sh_slot *sh__kernel_slot(sh_kernel kernel, const sh_op *op) {
     sh__table_lock();
     const sh_registration *r = alive(kernel);
@@ -264,64 +326,16 @@ const sh_slot *sh__kernel_slot(sh_kernel kernel, const sh_op *op) {
     return NULL;
 }
 
-/* ---- finding at call time ---- */
-
-static bool takes_tensors(const sh_op *op) {
-    const sh_schema *schema = sh_op_schema(op);
-    for (uint32_t i = 0; schema && i < schema->nparams; i++)
-        if (schema->params[i].type == SH_TYPE_TENSOR || schema->params[i].type == SH_TYPE_TENSORS)
-            return true;
-    return !schema;
-}
-
-/* What is there to know beside what is registered. */
-static const char *hint(const sh_op *op, const char *backend) {
-    if (!takes_tensors(op)) return " (it has no tensor argument to choose by)";
-    if ((op->tags & SH_OP_CUSTOM) && strcmp(backend, "meta") == 0)
-        return " (tensors without data, as in a trace, need an infer function)";
-    return "";
-}
-
-static void missing(const sh_op *op, const char *backend) {
-    char *known = sh_op_describe(op);
-    sh_fail(SH_ERROR_KERNEL, "%s: no kernel for backend %s%s; registered: %s", op->name, backend,
-            hint(op, backend), known ? known : "?");
-    free(known);
-}
-
-const sh_slot *sh__backend_slot(const sh_op *op, uint32_t backend) {
-    const sh_slot *slot = atomic_load_explicit(&op->slots[backend], memory_order_acquire);
-    if (slot && slot->ruled) {
-        sh__table_lock();
-        slot = sh__slot_resolve(op, backend);
-        sh__table_unlock();
-    }
-    if (!slot) missing(op, sh_backend_name(backend));
-    return slot;
-}
-
-const sh_slot *sh__slot_find_slow(const sh_call *call, uint32_t backend) {
-    const sh_slot *slot = atomic_load_explicit(&call->op->slots[backend], memory_order_acquire);
-    const int ruled = slot ? sh__rules_choose(call, call->device) : -1;
-    return sh__backend_slot(call->op, ruled >= 0 ? (uint32_t)ruled : backend);
-}
-
-const sh_slot *sh__composite_slot(const sh_op *op) {
-    sh__table_lock();
-    const sh_registration *r = newest_live(op->columns[SH_COLUMN_COMPOSITE]);
-    sh__table_unlock();
-    if (r) return &r->slot;
-    missing(op, SH_COMPOSITE);
-    return NULL;
-}
-
 /* ---- describing ---- */
 
-static void describe_column(FILE *out, sh_registration *head, const char *backend, bool *any) {
+static void describe_column(FILE *out, const sh_registration *head, const char *backend, bool *any) {
     const sh_registration *r = newest_live(head);
     if (!r) return;
     fprintf(out, "%s%s: %s%s", *any ? ", " : "", backend, r->slot.registrant,
-            r->fallthrough ? " (fallthrough)" : "");
+            r->fallthrough                            ? " (fallthrough)"
+            : atomic_load(&r->state) == SH_KERNEL_OUT ? " (taken out by verify)"
+            : r->hook                                 ? " (on condition)"
+                                                      : "");
     *any = true;
 }
 

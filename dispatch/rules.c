@@ -1,4 +1,4 @@
-/* rules.c - where a backend is used: by op, dtype, size, scope path, call number (D2).
+/* rules.c - where a backend is used: by op, dtype, size, shape, scope path, call number (D2).
  *
  * An op that any rule's op filter matches has a ruled slot, which sends its calls to sh__rules_choose;
  * all others never look here. A rule that was removed stays allocated and dead. */
@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "dispatch/chain.h"
-#include "dispatch/filter.h"
+#include "dispatch/where.h"
 
 typedef struct rule {
-    sh_rule rule;
-    sh_filter *ops, *scopes;
+    sh_selection where, also; /* the fields, the text */
     uint32_t backend, generation;
     atomic_bool live;
     atomic_int_fast64_t calls;
@@ -24,50 +23,50 @@ bool sh__rules_touch(const sh_op *op) {
     const uint32_t n = atomic_load_explicit(&rule_count, memory_order_acquire);
     for (uint32_t i = 0; i < n; i++) {
         const rule *r = atomic_load(&rules[i]);
-        if (atomic_load(&r->live) && sh_filter_match(r->ops, op->name)) return true;
+        if (atomic_load(&r->live) && sh_selection_takes_op(&r->where, op)) return true;
     }
     return false;
 }
 
-static const sh_tensor *first_tensor(const sh_call *call, int64_t *largest) {
-    sh_tensor *tensors[64];
-    size_t n = sh_call_tensors(call, tensors, 64);
-    if (n > 64) n = 64;
-    *largest = 0;
-    for (size_t i = 0; i < n; i++)
-        if (tensors[i]->numel > *largest) *largest = tensors[i]->numel;
-    return n ? tensors[0] : NULL;
-}
-
-static bool in_range(int64_t value, int64_t low, int64_t high) {
-    return (!low || value >= low) && (!high || value <= high);
-}
-
-static bool matches(rule *r, const sh_call *call, int device) {
+/* One matcher for rules, kernels and modes: where.c. */
+static bool matches(rule *r, const sh_call *call, int device, bool counts) {
     if (!atomic_load_explicit(&r->live, memory_order_relaxed) || (int)sh_backend_device(r->backend) != device)
         return false;
-    if (!sh_filter_match(r->ops, call->op->name) || !sh_filter_match(r->scopes, sh_scope_path()))
+    if (!sh_selection_holds(&r->where, call, NULL, 0) || !sh_selection_holds(&r->also, call, NULL, 0))
         return false;
-    int64_t largest;
-    const sh_tensor *first = first_tensor(call, &largest);
-    if (r->rule.dtype && (!first || first->dtype != r->rule.dtype)) return false;
-    if (!in_range(largest, r->rule.min_numel, r->rule.max_numel)) return false;
-    const int64_t number = atomic_fetch_add_explicit(&r->calls, 1, memory_order_relaxed) + 1;
-    return in_range(number, r->rule.first, r->rule.last);
+    if (!sh_selection_counts(&r->where) && !sh_selection_counts(&r->also)) return true;
+    const int64_t number = (counts ? atomic_fetch_add_explicit(&r->calls, 1, memory_order_relaxed)
+                                   : atomic_load_explicit(&r->calls, memory_order_relaxed)) +
+                           1;
+    return sh_selection_has_number(&r->where, number) && sh_selection_has_number(&r->also, number);
 }
 
-int sh__rules_choose(const sh_call *call, int device) {
+int sh__rules_choose(const sh_call *call, int device, bool counts) {
     for (uint32_t i = atomic_load_explicit(&rule_count, memory_order_acquire); i-- > 0;) {
         rule *r = atomic_load(&rules[i]);
-        if (matches(r, call, device)) return (int)r->backend;
+        if (matches(r, call, device, counts)) return (int)r->backend;
     }
     return -1;
 }
 
 static void free_rule(rule *r) {
-    sh_filter_free(r->ops);
-    sh_filter_free(r->scopes);
+    sh_selection_free(&r->where);
+    sh_selection_free(&r->also);
     sh__free(r);
+}
+
+static sh_status read_fields(sh_selection *where, const sh_rule *given) {
+    SH_TRY(sh_selection_parse(where, NULL));
+    sh_selection_free(where);
+    where->dtype = given->dtype;
+    where->min_numel = given->min_numel;
+    if (given->max_numel) where->max_numel = given->max_numel;
+    where->counts = given->first || given->last;
+    where->first_call = given->first;
+    if (given->last) where->last_call = given->last;
+    where->ops = sh_filter_new(given->ops, SH_FILTER_GLOB);
+    where->scope = where->ops ? sh_filter_new(given->scopes, SH_FILTER_ERE) : NULL;
+    return where->scope ? SH_OK : sh__error_ensure(SH_ERROR_VALUE);
 }
 
 static sh_status make_rule(const sh_rule *given, rule **made) {
@@ -77,14 +76,12 @@ static sh_status make_rule(const sh_rule *given, rule **made) {
                        given->backend ? given->backend : "NULL");
     rule *r = sh__calloc(1, sizeof *r);
     if (!r) return SH_ERROR_MEMORY;
-    r->rule = *given;
-    r->rule.ops = r->rule.scopes = r->rule.backend = NULL;
     r->backend = (uint32_t)backend;
     r->generation = 1;
     atomic_init(&r->live, true);
-    r->ops = sh_filter_new(given->ops, SH_FILTER_GLOB);
-    r->scopes = r->ops ? sh_filter_new(given->scopes, SH_FILTER_ERE) : NULL;
-    if (r->scopes) {
+    sh_status status = sh_selection_parse(&r->also, given->where);
+    if (status >= 0) status = read_fields(&r->where, given);
+    if (status >= 0) {
         *made = r;
         return SH_OK;
     }

@@ -23,8 +23,9 @@ typedef struct sh_slot {
     void *user;
     uint8_t form;
     uint8_t leaf;      /* calls no op: nothing needs hiding while it runs; SH_LEAF_... */
-    uint8_t ruled;     /* rules decide: see rules.c */
+    uint8_t ruled;     /* the call decides, by rules, conditions and policies: see candidates.h */
     uint8_t composite; /* from the composite column */
+    uint8_t hooked;    /* not the library's own */
     const char *registrant;
     const char *backend;
 } sh_slot;
@@ -69,7 +70,7 @@ struct sh_op {
     void *infer_user;
     sh_thunk thunk_out, thunk_returns;
     const sh_slot *_Atomic slots[SH_MAX_BACKENDS];
-    sh_registration *columns[SH_COLUMNS]; /* newest first; under the table lock */
+    sh_registration *_Atomic columns[SH_COLUMNS]; /* newest first */
 };
 
 enum { SH_MAX_OPS = 4096 };
@@ -94,15 +95,11 @@ sh_op *sh__op_intern_locked(const char *name); /* under the table lock; its slot
 sh_status sh__family_intern(const char *name, uint32_t *family);
 sh_op *sh__op_at(uint32_t id);
 
-/* The same where rules decide or there is no slot: NULL and an error that lists what there is. */
-const sh_slot *sh__slot_find_slow(const sh_call *call, uint32_t backend);
-/* The slot of one backend; NULL and an error that lists what there is. */
-const sh_slot *sh__backend_slot(const sh_op *op, uint32_t backend);
+/* The slot of one backend by the registrations alone, conditions apart; NULL: none. */
+const sh_slot *sh__slot_resolve(const sh_op *op, uint32_t backend);
 /* The slot behind a handle, if it is alive and for this op (or a fallback); NULL and an error. */
 const sh_slot *sh__kernel_slot(sh_kernel kernel, const sh_op *op);
 const char *sh__device_name(int device);
-/* What slot a backend has by the registrations alone; for D5 and rules. NULL: none. Under the table lock. */
-const sh_slot *sh__slot_resolve(const sh_op *op, uint32_t backend);
 void sh__table_lock(void);
 void sh__table_unlock(void);
 /* Recomputes the slots of one op, or of all; under the table lock. */
@@ -112,8 +109,8 @@ void sh__slots_publish_all(void);
 /* rules.c */
 /* Does any rule touch this op? */
 bool sh__rules_touch(const sh_op *op);
-/* The backend that the rules choose for this call, or -1. */
-int sh__rules_choose(const sh_call *call, int device);
+/* The backend that the rules choose for this call, or -1. `counts`: rules that go by call numbers count it. */
+int sh__rules_choose(const sh_call *call, int device, bool counts);
 
 /* NULL for a built-in op, and for one that is not defined now. */
 static inline const sh_definition *sh__definition(const sh_op *op) {

@@ -1,4 +1,4 @@
-/* environment.c - SHUNT_MODES, SHUNT_BACKEND, SHUNT_STRICT: the twins of the command line's flags, obeyed by any
+/* environment.c - SHUNT_MODES, SHUNT_BACKEND, SHUNT_VERBOSE, SHUNT_STRICT: the twins of the command line's flags, obeyed by any
  * program linked with the library, statically too.
  *
  * Read once, before main, by secure_getenv. A bad value is one warning, and the program goes on without it
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dispatch/verbose.h"
 #include "modes/spec.h"
 
 static sh_status result = SH_OK;
@@ -24,6 +25,7 @@ static void obey(const char *name, sh_status (*use)(const char *value)) {
 sh_status sh_environment_status(void) { return result; }
 
 __attribute__((constructor(200))) static void read_environment(void) {
+    obey("SHUNT_VERBOSE", sh_set_verbose);
     obey("SHUNT_BACKEND", sh_backend_set_default);
     obey("SHUNT_MODES", sh_mode_push_spec_global);
     const char *strict = secure_getenv("SHUNT_STRICT");

@@ -1,12 +1,13 @@
 /* trace.c - the trace mode: Chrome trace JSON, for chrome://tracing and Perfetto.
  *
  * The array form, streamed: a begin event is on disk before its op runs, so after a crash the file still loads and ends
- * with that op. The closing bracket comes when the mode dies and is optional in this format. */
+ * with that op, its shapes and the kernel that it was to run. The closing bracket comes when the mode dies and is optional in this format. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "dispatch/candidates.h"
 #include "dispatch/memory_impl.h"
 #include "dispatch/where.h"
 #include "modes/options.h"
@@ -76,14 +77,17 @@ static void put_results(FILE *out, const sh_call *call) {
 static sh_status on_call(sh_mode *mode, sh_call *call) {
     tracer *t = sh_mode_user(mode);
     if (!sh_selection_match(&t->where, call)) return SH_PASS;
-    char line[1024], name[96];
+    char line[1024], name[96], kernel[160];
     sh_call_print(call, line, sizeof line);
+    sh__call_kernel_print(call, kernel, sizeof kernel);
     snprintf(name, sizeof name, "%s", sh_call_name(call));
     begin_event(t, 'B', name);
     fputs(",\"args\":{\"call\":", t->out);
     put_string(t->out, line);
     fputs(",\"scope\":", t->out);
     put_string(t->out, sh_scope_path());
+    fputs(",\"kernel\":", t->out);
+    put_string(t->out, kernel);
     fputc('}', t->out);
     end_event(t);
     const sh_status status = sh_next(call);

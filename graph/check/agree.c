@@ -106,7 +106,7 @@ void sh__check_backends(sh_trial *t, const sh_instance *in, const sh_outcome *ba
         SH_WITH_BACKEND("ref") expect_run(t, SH_CHECK_ref, "cpu against ref", in, base, false);
     sh__table_lock();
     const sh_registration *r = t->op->columns[SH_COLUMN_COMPOSITE];
-    while (r && !r->live) r = r->older;
+    while (r && !atomic_load(&r->state)) r = r->older;
     sh__table_unlock();
     if (r && r->slot.composite && sh__trial_has(t, SH_BACKEND_CPU) && !random &&
         sh__check_begins(t, SH_CHECK_composite))

@@ -245,12 +245,28 @@ static void cxx_overload(FILE *out, const op *o, const char *suffix) {
     fprintf(out, "%s%s); }\n", o->options ? separator : "", o->options ? "&o" : "");
 }
 
+/* Its kernel's type, and the function that takes one: the wrong signature does not compile. */
+static void typed_kernel(FILE *out, const op *o) {
+    const bool fills = o->form == FORM_KERNEL || o->form == FORM_FUSED;
+    fprintf(out, "typedef sh_status (*sh_kernel_%s)(", o->c);
+    if (!fills) fprintf(out, "sh_value *results");
+    for (uint32_t i = 0; fills && i < o->schema->nreturns; i++)
+        fprintf(out, "%ssh_tensor *result%u", i ? ", " : "", i);
+    if (o->schema->nparams) fprintf(out, ", ");
+    gen_kernel_params(out, o);
+    fprintf(out,
+            ");\nstatic inline sh_typed_kernel sh_%s_kernel(sh_kernel_%s kernel) { sh_typed_kernel typed = "
+            "{SH_OP_%s, (void (*)(void))kernel}; return typed; }\n",
+            o->c, o->c, o->c);
+}
+
 static void write_op(FILE *out, const op *o) {
     fprintf(out, "/* %s\n * %s */\n", o->schema->text, o->doc);
     if (o->options) options_struct(out, o);
     if (o->schema->nreturns > 1) result_struct(out, o);
     declaration(out, o, "");
     if (o->inplace) declaration(out, o, "_");
+    typed_kernel(out, o);
     fprintf(out, "#ifndef __cplusplus\n");
     macro(out, o, "");
     if (o->inplace) macro(out, o, "_");

@@ -1,0 +1,13 @@
+/* shadow.h - what the interposer gives the shadow mode: another BLAS library as a backend. */
+#ifndef SH_MODES_SHADOW_H
+#define SH_MODES_SHADOW_H
+
+#include <stddef.h>
+
+#include "dispatch/status.h"
+
+/* Loads the BLAS library at `path`, registers its routines as kernels of a backend, and puts that one's name into
+ * `backend` (`size` bytes). An error that names path and cause. NULL where no interposer is loaded. */
+extern sh_status (*sh__shadow_library)(const char *path, char *backend, size_t size);
+
+#endif
