@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dispatch/table.h"
 #include "shunt.h"
 #include "tests/bench/timing.h"
 
@@ -92,6 +93,25 @@ static void boxed_built_in(int64_t times) {
     by_name("atan2", times);
 }
 
+/* The built-in kernel of add, hooked by its C signature, and a boxed kernel that only hands on to it. */
+static void typed_kernel(int64_t times) {
+    const sh_typed_kernel typed = {SH_OP_add, sh_op_find("add")->slots[SH_BACKEND_CPU]->typed};
+    sh_kernel kernel;
+    sh_kernel_register_typed(typed, NULL, &kernel);
+    add(times);
+    sh_kernel_remove(kernel);
+}
+static sh_status hands_on(sh_call *call, void *user) {
+    (void)user;
+    return sh_next_kernel(call);
+}
+static void next_kernel(int64_t times) {
+    sh_kernel kernel;
+    sh_kernel_register("add", "cpu", hands_on, NULL, "bench", &kernel);
+    add(times);
+    sh_kernel_remove(kernel);
+}
+
 static void push_and_pop(int64_t times) {
     sh_mode *mode = sh_mode_new(passes, NULL);
     for (int64_t i = 0; i < times; i++) {
@@ -118,6 +138,8 @@ static timed all[] = {
     {"add 2x2 by name", built_in_by_name, 0},
     {"a run-time op by name", run_time_op, 0},
     {"a built-in op, boxed kernel, by name", boxed_built_in, 0},
+    {"add 2x2, a typed kernel hooked", typed_kernel, 0},
+    {"add 2x2, a hook that goes on to it", next_kernel, 0},
 };
 enum { N = sizeof all / sizeof *all };
 
