@@ -62,7 +62,8 @@ struct sh_thread_cold {
     bool scope_warned;
 
     sh_frame frames[SH_MAX_NESTING + 1];
-    uint64_t below_ns; /* time spent below the running callback, while modes are timed */
+    struct sh_journal *journal; /* open on this thread: see journal.h */
+    uint64_t below_ns;          /* time spent below the running callback, while modes are timed */
 
     char path[SH_NAME_PATH];
     sh_name_mark names[SH_NAME_DEPTH];

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dispatch/chain.h"
+#include "dispatch/journal.h"
 #include "dispatch/registry.h"
 
 /* ---- what a schema may say ---- */
@@ -187,10 +188,18 @@ static sh_op_options known_options(const sh_op_options *given) {
     return options;
 }
 
+/* Schemas of undefined ops are kept, so none has another's address. */
+static void undo_define(uint64_t what) {
+    const sh_schema *schema = (const sh_schema *)(uintptr_t)what;
+    const sh_op *op = sh_op_find(schema->name);
+    if (op && sh_op_schema(op) == schema) sh_op_undefine(schema->name);
+}
+
 sh_status sh_op_define(const char *text, const sh_op_options *options, const sh_op **op) {
     const sh_op_options o = known_options(options);
     sh_schema *schema;
     if (sh__error_pending()) return sh_error()->code;
+    SH_TRY(sh__journal_reserve());
     SH_TRY(sh_schema_parse(text, &schema));
     sh_status status = check(schema, &o);
     if (status >= 0) {
@@ -198,7 +207,10 @@ sh_status sh_op_define(const char *text, const sh_op_options *options, const sh_
         status = define_locked(schema, &o, op);
         sh__table_unlock();
     }
-    if (status < 0) sh_schema_free(schema);
+    if (status < 0)
+        sh_schema_free(schema);
+    else
+        sh__journal_note(undo_define, (uintptr_t)schema);
     return status;
 }
 

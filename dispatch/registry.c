@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "dispatch/candidates.h"
+#include "dispatch/journal.h"
 
 enum { CHUNK = 256, CHUNKS = 4096 };
 
@@ -195,12 +196,17 @@ sh_registration *sh__register_locked(sh_op *op, uint32_t column, sh_boxed boxed,
     return NULL;
 }
 
+static void undo_register(uint64_t what) {
+    sh_kernel_remove((sh_kernel){(uint32_t)what, (uint32_t)(what >> 32)});
+}
+
 /* For one op, or with `name` NULL for all of a backend. */
 static sh_status do_register(const char *name, const sh_slot *slot, const sh_kernel_options *o,
                              bool fallthrough, sh_kernel *kernel) {
     uint32_t column = 0;
     if (sh__error_pending()) return sh_error()->code;
     SH_TRY(column_index(o->backend, &column));
+    SH_TRY(sh__journal_reserve());
     sh_op *op = name ? sh__op_intern(name) : NULL;
     if (name && !op) return sh__error_ensure(SH_ERROR_MEMORY);
     sh_registration *r = new_registration(slot, o);
@@ -210,11 +216,13 @@ static sh_status do_register(const char *name, const sh_slot *slot, const sh_ker
     const sh_status status = link_new(r, op, column, kernel);
     if (status >= 0) publish_for(op);
     sh__table_unlock();
-    if (status >= 0)
-        note_replaced(r, r->slot.backend);
-    else
+    if (status < 0) {
         free_registration(r);
-    return status;
+        return status;
+    }
+    sh__journal_note(undo_register, (uint64_t)r->generation << 32 | r->index);
+    note_replaced(r, r->slot.backend);
+    return SH_OK;
 }
 
 /* Of an options struct what its size covers, the rest as if left out. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dispatch/chain.h"
+#include "dispatch/journal.h"
 #include "dispatch/where.h"
 
 typedef struct rule {
@@ -89,10 +90,15 @@ static sh_status make_rule(const sh_rule *given, rule **made) {
     return sh__error_ensure(SH_ERROR_VALUE);
 }
 
+static void undo_add(uint64_t what) {
+    sh_rule_remove((sh_rule_handle){(uint32_t)what, (uint32_t)(what >> 32)});
+}
+
 sh_status sh_rule_add(const sh_rule *given, sh_rule_handle *handle) {
     rule *r = NULL;
     if (sh__error_pending()) return sh_error()->code;
     if (!given) return sh_fail(SH_ERROR_NULL, "sh_rule_add: rule is NULL");
+    SH_TRY(sh__journal_reserve());
     SH_TRY(make_rule(given, &r));
     sh__table_lock();
     const uint32_t i = atomic_load(&rule_count);
@@ -103,7 +109,10 @@ sh_status sh_rule_add(const sh_rule *given, sh_rule_handle *handle) {
         if (handle) *handle = (sh_rule_handle){i, r->generation};
     }
     sh__table_unlock();
-    if (i < MAX_RULES) return SH_OK;
+    if (i < MAX_RULES) {
+        sh__journal_note(undo_add, (uint64_t)r->generation << 32 | i);
+        return SH_OK;
+    }
     free_rule(r);
     return sh_fail(SH_ERROR_VALUE, "sh_rule_add: the most is %d rules in a process", MAX_RULES);
 }
