@@ -139,8 +139,6 @@ sh_status sh__run_composite(sh_call *call, const sh_slot *slot, sh_turn *turn);
 sh_status sh__call_scan(sh_call *call);
 /* How a target of another dtype or layout is filled; set by the ops layer. */
 void sh__set_copier(sh_status (*copier)(sh_tensor *to, const sh_tensor *from));
-/* By that: from tensors of one shape, of any real dtypes and strides. */
-sh_status sh__copy_any(sh_tensor *to, const sh_tensor *from);
 /* Keeps a tensor, or copies a list or string, until the chain ends. */
 sh_status sh__call_hold(sh_call *call, sh_value *value);
 void sh__held_drop(sh_frame *frame);

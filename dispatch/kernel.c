@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dispatch/candidates.h"
+#include "dispatch/device_impl.h"
 #include "dispatch/known.h"
 #include "dispatch/walk.h"
 
@@ -157,8 +158,8 @@ static sh_status choose_way(const sh_call *call, const sh_spec *spec, bool *stra
 static sh_status (*the_copier)(sh_tensor *to, const sh_tensor *from);
 
 void sh__set_copier(sh_status (*copier)(sh_tensor *to, const sh_tensor *from)) { the_copier = copier; }
+sh_status sh__host_copy(sh_tensor *to, const sh_tensor *from) { return the_copier(to, from); }
 
-sh_status sh__copy_any(sh_tensor *to, const sh_tensor *from) { return the_copier(to, from); }
 
 sh_status sh__copy_into(const sh_call *call, sh_tensor *from) {
     sh_tensor *to = call->target;
@@ -170,7 +171,9 @@ sh_status sh__copy_into(const sh_call *call, sh_tensor *from) {
     sh_spec spec = {.dtype = (sh_dtype)from->dtype, .ndim = from->ndim};
     memcpy(spec.sizes, from->sizes, sizeof from->sizes);
     SH_TRY(check_target(call, &spec));
-    return to->device == SH_META ? SH_OK : the_copier(to, from);
+    return sh__is_remote(to)       ? sh__device_copy(to, from)
+           : to->device == SH_META ? SH_OK
+                                   : the_copier(to, from);
 }
 
 static sh_status copy_to_target(sh_call *call) {

@@ -14,6 +14,7 @@ _Static_assert(SH_DTYPE_COUNT <= 64, "in six bits");
 static bool may_be_known(const sh_tensor *t) {
     const sh_storage *storage = t->storage;
     return storage && storage->kind != SH_STORAGE_EMBEDDED && storage->kind != SH_STORAGE_FOREIGN &&
+           storage->kind != SH_STORAGE_DEVICE &&
            !atomic_load_explicit(&storage->exposed, memory_order_relaxed);
 }
 

@@ -171,6 +171,8 @@ SH_API sh_status sh_kernel_call(sh_kernel kernel, sh_call *call);
 /* ---- devices and backends ---- */
 /* Adds a backend on a device. It becomes the first in that device's fallthrough order, not its default. */
 SH_API sh_status sh_backend_register(const char *name, sh_device device, const char *registrant);
+/* Its name is free again, and the next backend of its device takes its place; the built-in ones stay. */
+SH_API sh_status sh_backend_remove(const char *name);
 SH_API uint32_t sh_backend_count(void);
 SH_API const char *sh_backend_name(uint32_t backend);
 SH_API sh_device sh_backend_device(uint32_t backend);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "dispatch/cold.h"
+#include "dispatch/device_impl.h"
 
 /* ---- records ---- */
 
@@ -104,6 +105,10 @@ void sh__storage_free(sh_storage *storage) {
     if (storage->kind == SH_STORAGE_FOREIGN) {
         if (storage->u.deleter) storage->u.deleter(storage->context);
         sh__free(storage);
+        return;
+    }
+    if (storage->kind == SH_STORAGE_DEVICE) {
+        sh__device_storage_free(storage);
         return;
     }
     sh__count(&thread->live_bytes, -(int64_t)storage->size);

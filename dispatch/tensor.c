@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dispatch/device_impl.h"
 #include "dispatch/no_data.h"
 #include "dispatch/tensor_impl.h"
 
@@ -74,7 +75,10 @@ void sh__tensor_set_layout(sh_tensor *t, int ndim, const int64_t *sizes, const i
         t->sizes[i] = sizes[i];
         t->strides[i] = strides[i];
     }
-    if (t->data) t->data += offset * (int64_t)t->element;
+    if (t->data)
+        t->data += offset * (int64_t)t->element;
+    else if (t->storage)
+        t->address += offset * (int64_t)t->element;
     t->flags &= ~(uint32_t)SH_TENSOR_CONTIGUOUS;
     if (layout_is_contiguous(t)) t->flags |= SH_TENSOR_CONTIGUOUS;
 }
@@ -95,10 +99,21 @@ static void embed_storage(sh_tensor *t, size_t bytes) {
     t->own.size = bytes;
 }
 
+static sh_tensor *attach_remote(sh_tensor *t, size_t bytes) {
+    t->storage = sh__device_storage(t->device, bytes);
+    if (t->storage) {
+        t->address = t->storage->data;
+        return t;
+    }
+    sh__record_free(t);
+    return NULL;
+}
+
 static __attribute__((noinline)) sh_tensor *attach_storage(sh_tensor *t, size_t bytes) {
     t->data = NULL;
     t->storage = NULL;
     if (t->device == SH_META) return t;
+    if (t->device != SH_HOST) return attach_remote(t, bytes);
     if (bytes <= SH_EMBEDDED_BYTES) {
         embed_storage(t, bytes);
         return t;
@@ -158,7 +173,7 @@ sh_tensor *sh__tensor_alloc(const sh_spec *spec, int device) {
     t->flags = SH_TENSOR_CONTIGUOUS;
     t->device = (uint8_t)device;
     const size_t bytes = (size_t)t->numel * t->element;
-    if (SH_UNLIKELY(bytes > SH_EMBEDDED_BYTES || device == SH_META)) return attach_storage(t, bytes);
+    if (SH_UNLIKELY(bytes > SH_EMBEDDED_BYTES || device != SH_HOST)) return attach_storage(t, bytes);
     embed_storage(t, bytes);
     return t;
 }
@@ -171,6 +186,7 @@ sh_tensor *sh__tensor_view(const sh_tensor *t) {
     view->device = t->device;
     view->element = t->element;
     view->data = t->data;
+    if (!t->data) view->address = t->address;
     view->storage = t->storage;
     if (t->storage) atomic_fetch_add_explicit(&t->storage->refs, 1, memory_order_relaxed);
     view->ndim = t->ndim;
@@ -192,7 +208,7 @@ bool sh_tensor_is_contiguous(const sh_tensor *t) { return (t->flags & SH_TENSOR_
 bool sh_tensor_is_wrapped_number(const sh_tensor *t) { return (t->flags & SH_TENSOR_WRAPPED) != 0; }
 void *sh_tensor_data(const sh_tensor *t) {
     sh__expose(t);
-    return t->data;
+    return sh__address(t);
 }
 bool sh_tensor_same_storage(const sh_tensor *a, const sh_tensor *b) {
     return a->storage && a->storage == b->storage;
@@ -257,11 +273,21 @@ static const void *only_element(const sh_tensor *t, const char *what) {
 }
 
 double sh_item(const sh_tensor *t) {
+    if (t && sh__is_remote(t) && t->numel == 1) {
+        SH_SCOPE_HERE;
+        const sh_tensor *near = sh__on_host(t, "sh_item");
+        return near ? sh_item(near) : NAN;
+    }
     const void *at = only_element(t, "sh_item");
     return at && is_real(t, "sh_item") ? load_double((sh_dtype)t->dtype, at) : NAN;
 }
 
 int64_t sh_item_int(const sh_tensor *t) {
+    if (t && sh__is_remote(t) && t->numel == 1) {
+        SH_SCOPE_HERE;
+        const sh_tensor *near = sh__on_host(t, "sh_item_int");
+        return near ? sh_item_int(near) : 0;
+    }
     const void *at = only_element(t, "sh_item_int");
     if (!at || !is_real(t, "sh_item_int")) return 0;
     if (t->dtype == SH_I64) return *(const int64_t *)at;
@@ -272,10 +298,8 @@ int64_t sh_item_int(const sh_tensor *t) {
 }
 
 double sh_tensor_at(const sh_tensor *t, const int64_t *index) {
-    if (!t->data) {
-        sh__no_data(t, "sh_tensor_at");
-        return NAN;
-    }
+    SH_SCOPE_HERE;
+    if (!t->data && !(t = sh__on_host(t, "sh_tensor_at"))) return NAN;
     if (!is_real(t, "sh_tensor_at")) return NAN;
     int64_t offset = 0;
     for (int i = 0; i < t->ndim; i++) {
@@ -315,7 +339,8 @@ size_t sh__tensor_print_type(const sh_tensor *t, char *text, size_t size) {
         n += snprintf(text + at, size - at, i ? ", %lld" : "%lld", (long long)t->sizes[i]);
     }
     const size_t at = (size_t)n < size ? (size_t)n : size;
-    n += snprintf(text + at, size - at, "]%s%s", part_text(t), t->device == SH_META ? "@meta" : "");
+    n += snprintf(text + at, size - at, "]%s%s%s", part_text(t), t->device == SH_HOST ? "" : "@",
+                  t->device == SH_HOST ? "" : sh_device_name((sh_device)t->device));
     return (size_t)n;
 }
 
@@ -334,10 +359,7 @@ static sh_status spec_of(sh_spec *spec, sh_dtype dtype, sh_ints sizes, const cha
 sh_tensor *sh_tensor_new_on(sh_device device, sh_dtype dtype, sh_ints sizes) {
     sh_spec spec;
     if (sh__error_pending() || spec_of(&spec, dtype, sizes, "sh_tensor_new") < 0) return NULL;
-    if (device != SH_HOST && device != SH_META) {
-        sh_fail(SH_ERROR_DEVICE, "sh_tensor_new: device %d is not known", (int)device);
-        return NULL;
-    }
+    if (sh__device_check((int)device, "sh_tensor_new_on") < 0) return NULL;
     sh_tensor *t = sh__tensor_alloc_any(&spec, (int)device);
     return t ? sh__own(t) : NULL;
 }
@@ -350,9 +372,7 @@ sh_tensor *sh_tensor_copy_of(const void *data, sh_dtype dtype, sh_ints sizes) {
     return t;
 }
 
-/* Lowest and highest element offset that a layout reaches; false on overflow. An empty one reaches none. */
-static bool layout_reach(int ndim, const int64_t *sizes, const int64_t *strides, int64_t *low,
-                         int64_t *high) {
+bool sh__layout_reach(int ndim, const int64_t *sizes, const int64_t *strides, int64_t *low, int64_t *high) {
     *low = *high = 0;
     for (int i = 0; i < ndim; i++) {
         int64_t span;
@@ -388,7 +408,7 @@ sh_tensor *sh_from_data(void *data, sh_dtype dtype, sh_ints sizes, sh_ints strid
     set_contiguous(t, spec.ndim, spec.sizes);
     if (strides.at) sh__tensor_set_layout(t, spec.ndim, spec.sizes, strides.at, 0);
     int64_t low, high;
-    const bool sound = layout_reach(t->ndim, t->sizes, t->strides, &low, &high);
+    const bool sound = sh__layout_reach(t->ndim, t->sizes, t->strides, &low, &high);
     atomic_init(&storage->refs, 1);
     storage->kind = SH_STORAGE_FOREIGN;
     storage->data = sound ? (char *)data + low * (int64_t)t->element : data;
@@ -414,11 +434,11 @@ sh_tensor *sh_tensor_as_strided(const sh_tensor *t, sh_ints sizes, sh_ints strid
     }
     if (spec_of(&spec, (sh_dtype)t->dtype, sizes, "as_strided") < 0) return NULL;
     int64_t low, high;
-    const int64_t first = t->storage ? (t->data - t->storage->data) / (int64_t)t->element : 0;
+    const int64_t first = t->storage ? (sh__address(t) - t->storage->data) / (int64_t)t->element : 0;
     const int64_t limit = t->storage ? (int64_t)(t->storage->size / t->element) : INT64_MAX;
     bool empty = false;
     for (int i = 0; i < spec.ndim; i++) empty |= spec.sizes[i] == 0;
-    if (!layout_reach(spec.ndim, spec.sizes, strides.at, &low, &high) ||
+    if (!sh__layout_reach(spec.ndim, spec.sizes, strides.at, &low, &high) ||
         __builtin_add_overflow(low, first + offset, &low) ||
         __builtin_add_overflow(high, first + offset, &high) || (!empty && (low < 0 || high >= limit))) {
         sh_fail(SH_ERROR_INDEX, "as_strided: sizes, strides and offset %lld reach outside the storage",
@@ -454,17 +474,18 @@ sh_tensor *sh_tensor_from_number(sh_scalar number) {
 }
 
 bool sh__tensor_overlap(const sh_tensor *a, const sh_tensor *b) {
-    if (!a->data || !b->data || !a->numel || !b->numel) return false;
-    if (a->data == b->data && a->element == b->element && a->ndim == b->ndim &&
+    const char *a_at = sh__address(a), *b_at = sh__address(b);
+    if (!a_at || !b_at || !a->numel || !b->numel || a->device != b->device) return false;
+    if (a_at == b_at && a->element == b->element && a->ndim == b->ndim &&
         memcmp(a->sizes, b->sizes, (size_t)a->ndim * 8) == 0 &&
         memcmp(a->strides, b->strides, (size_t)a->ndim * 8) == 0)
         return false;
     int64_t low[2], high[2];
-    layout_reach(a->ndim, a->sizes, a->strides, &low[0], &high[0]);
-    layout_reach(b->ndim, b->sizes, b->strides, &low[1], &high[1]);
-    const char *a_low = a->data + low[0] * (int64_t)a->element,
-               *a_end = a->data + (high[0] + 1) * (int64_t)a->element;
-    const char *b_low = b->data + low[1] * (int64_t)b->element,
-               *b_end = b->data + (high[1] + 1) * (int64_t)b->element;
+    sh__layout_reach(a->ndim, a->sizes, a->strides, &low[0], &high[0]);
+    sh__layout_reach(b->ndim, b->sizes, b->strides, &low[1], &high[1]);
+    const char *a_low = a_at + low[0] * (int64_t)a->element,
+               *a_end = a_at + (high[0] + 1) * (int64_t)a->element;
+    const char *b_low = b_at + low[1] * (int64_t)b->element,
+               *b_end = b_at + (high[1] + 1) * (int64_t)b->element;
     return a_low < b_end && b_low < a_end;
 }

@@ -13,8 +13,8 @@
 
 SH_BEGIN_DECLS
 
-/* Where memory is. Plug-ins add devices of their own. */
-typedef enum sh_device { SH_HOST = 0, SH_META = 1 } sh_device;
+/* Where memory is. Plug-ins add devices of their own, with numbers from 2: see device.h. */
+typedef enum sh_device { SH_HOST = 0, SH_META = 1, SH_NO_DEVICE = 255 } sh_device;
 
 /* ---- looking ---- t must not be NULL unless it says so */
 SH_API int sh_tensor_ndim(const sh_tensor *t);
@@ -30,7 +30,8 @@ SH_API bool sh_tensor_is_contiguous(const sh_tensor *t);
 /* A number that stood where a tensor may stand, as in sh_add(x, 2.0): a 0-d tensor that takes part
  * in type promotion as PyTorch's wrapped numbers do. */
 SH_API bool sh_tensor_is_wrapped_number(const sh_tensor *t);
-/* The first element; NULL for a meta tensor. Strides say where the others are. */
+/* The first element; NULL for a meta tensor. Strides say where the others are. On a device with memory of its own it is an
+ * address there, for that device's kernels alone. */
 SH_API void *sh_tensor_data(const sh_tensor *t);
 SH_API bool sh_tensor_same_storage(const sh_tensor *a, const sh_tensor *b);
 /* How often the storage was written through an in-place or out form. */

@@ -1,7 +1,8 @@
 /* tensor_impl.h - the layout of tensors and storages, and the short paths that ops take.
  *
  * Counts are atomic, but a holder that sees 1 is alone and needs no locked instruction. A tensor on a
- * free list keeps nothing. `data` is storage data plus offset and is NULL on the meta device. */
+ * free list keeps nothing. `data` is storage data plus offset; it is NULL where the host can't read: on meta, and on a
+ * device with memory of its own, where `address` takes its place. */
 #ifndef SH_DISPATCH_TENSOR_IMPL_H
 #define SH_DISPATCH_TENSOR_IMPL_H
 
@@ -41,7 +42,7 @@ struct sh_storage {
     } u;
     void *context;
 } __attribute__((aligned(64)));
-enum { SH_STORAGE_EMBEDDED = 253, SH_STORAGE_LARGE = 254, SH_STORAGE_FOREIGN = 255 };
+enum { SH_STORAGE_DEVICE = 252, SH_STORAGE_EMBEDDED = 253, SH_STORAGE_LARGE = 254, SH_STORAGE_FOREIGN = 255 };
 _Static_assert(sizeof(struct sh_storage) == 64, "data follows the header, 64-byte aligned");
 
 enum { SH_EMBEDDED_BYTES = 64 };
@@ -61,6 +62,7 @@ struct sh_tensor {
         sh_tensor *next; /* on the free list */
     } u;
     int64_t sizes[SH_MAX_DIMS], strides[SH_MAX_DIMS];
+    char *address; /* set where data is NULL and there is a storage */
     sh_storage own;
     char bytes[SH_EMBEDDED_BYTES];
 };
@@ -144,6 +146,10 @@ static inline void sh__tensor_free(sh_tensor *t) {
 void sh__spec_fill(sh_spec *spec);
 /* Checks rank and sizes and that the bytes fit in 63 bits. `what` names the op or argument. */
 sh_status sh__spec_check(const sh_spec *spec, const char *what);
+/* Lowest and highest element offset that a layout reaches; false on overflow. An empty one reaches none. */
+bool sh__layout_reach(int ndim, const int64_t *sizes, const int64_t *strides, int64_t *low, int64_t *high);
+/* Where the first element is, on whatever device; NULL on meta. Not to be followed. */
+static inline char *sh__address(const sh_tensor *t) { return t->data || !t->storage ? t->data : t->address; }
 /* Do the bytes that a and b reach overlap other than element on element? */
 bool sh__tensor_overlap(const sh_tensor *a, const sh_tensor *b);
 

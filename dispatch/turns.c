@@ -124,10 +124,20 @@ sh_status sh_next_kernel(sh_call *call) {
     return status == SH_PASS ? no_predecessor(call, turn->slot, &tried) : status;
 }
 
+/* Does the backend work where the arguments are? A composite's (-1) works anywhere. */
+static sh_status check_place(const sh_call *call, int backend) {
+    const sh_device device = backend < 0 ? SH_META : sh_backend_device((uint32_t)backend);
+    if (device == SH_META || (int)device == call->device) return SH_OK;
+    return sh_fail(SH_ERROR_DEVICE, "%s: the arguments are on %s, backend %s works on %s", call->op->name,
+                   sh__device_name(call->device), sh_backend_name((uint32_t)backend),
+                   sh__device_name((int)device));
+}
+
 sh_status sh_kernel_call(sh_kernel kernel, sh_call *call) {
     const sh_slot *slot = sh__kernel_slot(kernel, call->op);
     if (!slot) return SH_ERROR_HANDLE;
     if (!call->scanned) SH_TRY(sh__call_scan(call));
+    SH_TRY(check_place(call, sh_backend_find(slot->backend)));
     const sh_registration *r = sh__registration_of(slot);
     sh_turn turn = {.backend = r->column < SH_MAX_BACKENDS ? r->column : sh__backend_of(call, false)};
     const sh_status status = sh__run_hidden(call, slot, &turn);
@@ -144,6 +154,8 @@ sh_status sh_call_run_on(const sh_call *call, const char *backend, sh_value *res
     sh_call copy = *call;
     memcpy(args, call->args, call->nargs * sizeof *args);
     copy.args = args;
+    if (!copy.scanned) SH_TRY(sh__call_scan(&copy));
+    SH_TRY(check_place(&copy, index));
     copy.target = NULL;
     copy.at = NULL;
     copy.in_kernel = 0;

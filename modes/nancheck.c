@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "dispatch/device_impl.h"
 #include "dispatch/finding.h"
 #include "dispatch/memory_impl.h"
 #include "dispatch/site.h"
@@ -65,6 +66,14 @@ typedef struct input {
     bool in_list;
 } input;
 
+/* What is on a device is looked at on the host; what no copy could be made of shows nothing. */
+static const sh_tensor *readable(const sh_tensor *t) {
+    const sh_tensor *near = sh__is_remote(t) ? sh__on_host(t, "nancheck") : t;
+    if (near) return near;
+    sh_clear_error();
+    return t;
+}
+
 /* What the call wrote to was an input that is gone, unless it was `bad` before already (a bit an argument). */
 static size_t collect_inputs(const sh_call *call, uint32_t bad, input *inputs, size_t capacity) {
     const sh_schema *schema = sh_call_schema(call);
@@ -73,9 +82,10 @@ static size_t collect_inputs(const sh_call *call, uint32_t bad, input *inputs, s
         const sh_value v = sh_call_arg(call, i);
         if (schema->params[i].written && !(bad >> i & 1)) continue;
         if (v.tag == SH_TAG_TENSOR && n < capacity)
-            inputs[n++] = (input){schema->params[i].name, v.as.tensor, 0, false};
+            inputs[n++] = (input){schema->params[i].name, readable(v.as.tensor), 0, false};
         for (uint32_t k = 0; v.tag == SH_TAG_TENSORS && k < v.count && n < capacity; k++)
-            if (v.as.tensors[k]) inputs[n++] = (input){schema->params[i].name, v.as.tensors[k], k, true};
+            if (v.as.tensors[k])
+                inputs[n++] = (input){schema->params[i].name, readable(v.as.tensors[k]), k, true};
     }
     return n;
 }
@@ -244,7 +254,9 @@ static sh_status check_result(checker *c, const sh_call *call, uint32_t written_
     int64_t first = 0;
     for (uint32_t k = 0; k < (v.tag == SH_TAG_TENSORS ? v.count : 1); k++) {
         const sh_tensor *t = v.tag == SH_TAG_TENSORS ? v.as.tensors[k] : sh_value_as_tensor(v);
-        const int64_t bad = is_view_of_argument(call, t) ? 0 : count_bad(c, t, carried, &first);
+        if (!t || is_view_of_argument(call, t)) continue;
+        t = readable(t);
+        const int64_t bad = count_bad(c, t, carried, &first);
         if (bad) return found(c, call, written_bad, t, first, bad);
     }
     return SH_PASS;

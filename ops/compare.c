@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "dispatch/device_impl.h"
 #include "dispatch/no_data.h"
 #include "ops/element.h"
 #include "ops/promote.h"
@@ -55,12 +56,24 @@ static bool counts(const sh_tensor *a, const sh_tensor *b, int ndim, const int64
     return (a->ndim < ndim || sh__in_part(a, index)) && (b->ndim < ndim || sh__in_part(b, index));
 }
 
+/* Tensors of other devices are compared on the host. */
+static bool close_near(const sh_tensor *a, const sh_tensor *b, const sh_allclose_options *options) {
+    bool close = false;
+    SH_SCOPE {
+        a = sh__on_host(a, "sh_allclose");
+        b = sh__on_host(b, "sh_allclose");
+        close = a && b && (sh_allclose)(a, b, options);
+    }
+    return close;
+}
+
 bool(sh_allclose)(const sh_tensor *a, const sh_tensor *b, const sh_allclose_options *options) {
     static const sh_allclose_options defaults = {SH_ALLCLOSE_DEFAULTS};
     sh_tensor shape = {.numel = 1};
     int32_t ndim;
     if (!options) options = &defaults;
     if (!usable("sh_allclose", a, b)) return false;
+    if (sh__is_remote(a) || sh__is_remote(b)) return close_near(a, b, options);
     if (sh_broadcast("sh_allclose", a->ndim, a->sizes, b->ndim, b->sizes, &ndim, shape.sizes) < 0)
         return false;
     shape.ndim = (uint8_t)ndim;

@@ -1,5 +1,6 @@
 #include "ops/dlpack.h"
 
+#include "dispatch/device.h"
 #include "dispatch/no_data.h"
 #include "dispatch/tensor_impl.h"
 
@@ -48,8 +49,11 @@ static handed_out *hand_out(sh_tensor *t, DLTensor *dl) {
         return NULL;
     }
     if (!t || t->device != SH_HOST) {
-        sh_fail(t ? SH_ERROR_DEVICE : SH_ERROR_NULL,
-                t ? "sh_to_dlpack: the tensor is not on the host" : "sh_to_dlpack: the tensor is NULL");
+        if (t)
+            sh_fail(SH_ERROR_DEVICE, "sh_to_dlpack: the tensor is on %s, expected host",
+                    sh_device_name((sh_device)t->device));
+        else
+            sh_fail(SH_ERROR_NULL, "sh_to_dlpack: the tensor is NULL");
         return NULL;
     }
     handed_out *h = sh__calloc(1, sizeof *h);

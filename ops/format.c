@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dispatch/device_impl.h"
 #include "dispatch/no_data.h"
 #include "ops/element.h"
 
@@ -171,11 +172,16 @@ static void put_size(FILE *out, const sh_tensor *t) {
 }
 
 /* A suffix goes on the last line if it fits there. */
-static void put_dtype(FILE *out, const sh_tensor *t, const char *text, int line_width) {
+static void put_suffixes(FILE *out, const sh_tensor *t, const char *text, int line_width) {
     const sh_dtype dtype = (sh_dtype)t->dtype;
-    if (dtype == SH_F32 || dtype == SH_I64 || dtype == SH_B8) return;
-    char suffix[40];
-    const int n = snprintf(suffix, sizeof suffix, "dtype=torch.%s", sh_dtype_torch_name(dtype));
+    const bool usual = dtype == SH_F32 || dtype == SH_I64 || dtype == SH_B8, remote = sh__is_remote(t);
+    char suffix[96];
+    if (usual && !remote) return;
+    int n = 0;
+    if (remote) n = snprintf(suffix, sizeof suffix, "device='%s'", sh_device_name((sh_device)t->device));
+    if (!usual)
+        n += snprintf(suffix + n, sizeof suffix - (size_t)n, "%sdtype=torch.%s", remote ? ", " : "",
+                      sh_dtype_torch_name(dtype));
     const char *last = strrchr(text, '\n');
     const size_t used = last ? strlen(last + 1) + 2 : strlen(text) + 2;
     if (used + (size_t)n + 2 > (size_t)line_width)
@@ -217,13 +223,16 @@ char *sh_tensor_text(const sh_tensor *t) {
         sh__no_data(t, "sh_tensor_text");
         return NULL;
     }
+    SH_SCOPE_HERE;
     const sh_print_options options = the_options;
-    char *text = NULL, *start = body(t, &options);
+    const sh_tensor *near = sh__is_remote(t) ? sh__on_host(t, "sh_tensor_text") : t;
+    if (!near) return NULL;
+    char *text = NULL, *start = body(near, &options);
     size_t size;
     FILE *out = start ? open_memstream(&text, &size) : NULL;
     if (out) {
         fputs(start, out);
-        put_dtype(out, t, start, options.line_width);
+        put_suffixes(out, t, start, options.line_width);
         fputc(')', out);
         if (fclose(out) != 0) text = NULL;
     }

@@ -1,7 +1,7 @@
 /* nonzero.c - the one op here whose shape depends on data: it counts first, then makes its result.
  *
  * Elements are looked at as bits, so that four widths serve all dtypes. */
-#include "dispatch/no_data.h"
+#include "dispatch/device_impl.h"
 #include "ops/element.h"
 #include "ops/kernels.h"
 
@@ -77,14 +77,17 @@ static void find(const sh_tensor *self, int64_t *to) {
     }
 }
 
-sh_status sh_any_nonzero(sh_value *results, sh_tensor *self) {
-    if (self->device == SH_META) return sh__no_data(self, "nonzero: the shape of the result depends on data");
-    if (self->device != SH_HOST)
-        return sh_fail(SH_ERROR_DEVICE, "nonzero: self is on device %d, expected host", self->device);
+static sh_status nonzero(sh_value *results, const sh_tensor *self) {
+    const int device = self->device;
+    self = sh__on_host(self, "nonzero: the shape of the result depends on data");
+    if (!self) return sh_error()->code;
     const sh_spec spec = {.dtype = SH_I64, .ndim = 2, .sizes = {count(self), self->ndim}};
     sh_tensor *r = sh__tensor_alloc(&spec, SH_HOST);
     if (!r || !sh__own(r)) return SH_ERROR_MEMORY;
     find(self, (int64_t *)r->data);
+    if (device != SH_HOST) r = sh_tensor_to(r, (sh_device)device);
     results[0] = sh_value_tensor(r);
-    return SH_OK;
+    return r ? SH_OK : sh_error()->code;
 }
+
+sh_status sh_any_nonzero(sh_value *results, sh_tensor *self) { return nonzero(results, self); }

@@ -3,6 +3,7 @@
  * A shape can be laid over strided elements where each run of dimensions that the new shape merges or
  * splits lies evenly in memory. Where it can't, view is an error and reshape copies. What torch returns as
  * it is (contiguous of contiguous, flatten of one dimension) is returned as it is: the same tensor. */
+#include "dispatch/device_impl.h"
 #include "ops/kernels.h"
 #include "ops/views.h"
 
@@ -96,22 +97,18 @@ static bool lay_over(const sh_tensor *self, sh_layout *to) {
 }
 
 /* A row-major copy with one reference that is the caller's. */
-static sh_tensor *copy_of(const char *op, sh_tensor *self) {
+static sh_tensor *copy_of(sh_tensor *self) {
     sh_spec spec = {.dtype = (sh_dtype)self->dtype, .ndim = self->ndim};
     memcpy(spec.sizes, self->sizes, sizeof spec.sizes);
-    if (self->device != SH_HOST && self->device != SH_META) {
-        sh_fail(SH_ERROR_DEVICE, "%s: this needs a copy, which only clone makes on device %d", op,
-                self->device);
-        return NULL;
-    }
     sh_tensor *copy = sh__tensor_alloc(&spec, self->device);
-    if (!copy || self->device == SH_META || sh_cpu_clone(copy, self) >= 0) return copy;
+    if (!copy || self->device == SH_META) return copy;
+    if ((sh__is_remote(self) ? sh__device_copy(copy, self) : sh_cpu_clone(copy, self)) >= 0) return copy;
     sh__release(copy);
     return NULL;
 }
 
-static sh_status copy_in_shape(const char *op, sh_value *results, sh_tensor *self, sh_layout *to) {
-    sh_tensor *copy = copy_of(op, self);
+static sh_status copy_in_shape(sh_value *results, sh_tensor *self, sh_layout *to) {
+    sh_tensor *copy = copy_of(self);
     row_major(to);
     if (copy) sh__tensor_set_layout(copy, to->ndim, to->sizes, to->strides, 0);
     return sh_give(results, copy);
@@ -120,7 +117,7 @@ static sh_status copy_in_shape(const char *op, sh_value *results, sh_tensor *sel
 static sh_status reshape(const char *op, sh_value *results, sh_tensor *self, sh_ints shape) {
     sh_layout to = {.ndim = 0};
     SH_TRY(new_sizes(op, self, shape, &to));
-    return lay_over(self, &to) ? sh_give_view(results, self, &to) : copy_in_shape(op, results, self, &to);
+    return lay_over(self, &to) ? sh_give_view(results, self, &to) : copy_in_shape(results, self, &to);
 }
 
 sh_status sh_any_reshape(sh_value *results, sh_tensor *self, sh_ints shape) {
@@ -168,5 +165,5 @@ sh_status sh_any_flatten(sh_value *results, sh_tensor *self, int64_t start_dim, 
 }
 
 sh_status sh_any_contiguous(sh_value *results, sh_tensor *self) {
-    return sh_give(results, self->flags & SH_TENSOR_CONTIGUOUS ? sh_keep(self) : copy_of("contiguous", self));
+    return sh_give(results, self->flags & SH_TENSOR_CONTIGUOUS ? sh_keep(self) : copy_of(self));
 }

@@ -1,6 +1,7 @@
 /* fit.c - tensors that can't be passed as they are: of another dtype, or lying otherwise in memory. */
 #include <stdio.h>
 
+#include "dispatch/device_impl.h"
 #include "dispatch/ffi/program.h"
 
 static sh_status wrong_dtype(const sh_crun *r, const sh_cstep *s, const sh_tensor *t) {
@@ -37,7 +38,7 @@ static void copy_bytes(sh_tensor *to, const sh_tensor *from) {
 }
 
 sh_status sh__copy_elements(sh_tensor *to, const sh_tensor *from) {
-    if (!(from->flags & SH_TENSOR_COMPLEX) || to->dtype != from->dtype) return sh__copy_any(to, from);
+    if (!(from->flags & SH_TENSOR_COMPLEX) || to->dtype != from->dtype) return sh__host_copy(to, from);
     copy_bytes(to, from);
     return SH_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dispatch/device.h"
 #include "dispatch/memory_impl.h"
 #include "dispatch/mode.h"
 
@@ -82,6 +83,7 @@ static sh_status pair(const char *path, sh_tensor *to, void *user) {
         note_shape(&l->shapes, path, from, to);
     } else {
         from = sh_call_op("to", from, sh_value_dtype(sh_tensor_dtype(to)));
+        if (from) from = sh_tensor_to(from, sh_tensor_device(to));
         if (!from) return sh_error()->code;
         l->pairs[l->n].to = to;
         l->pairs[l->n++].from = from;

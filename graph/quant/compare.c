@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "dispatch/cold.h"
+#include "dispatch/device.h"
 #include "dispatch/memory_impl.h"
 #include "graph/given.h"
 #include "graph/quant/quant_impl.h"
@@ -51,7 +52,8 @@ double sh_compute_sqnr(sh_tensor *x, sh_tensor *y) {
     sh_switch off;
     sh_switch_off(&off, SH_OFF_ALL);
     SH_SCOPE {
-        const sh_tensor *a = sh_contiguous(sh_to(x, SH_F64)), *b = sh_contiguous(sh_to(y, SH_F64));
+        const sh_tensor *a = sh_contiguous(sh_to(sh_tensor_to(x, SH_HOST), SH_F64)),
+                        *b = sh_contiguous(sh_to(sh_tensor_to(y, SH_HOST), SH_F64));
         if (a && b) result = sqnr(sh_tensor_data(a), sh_tensor_data(b), sh_tensor_numel(a));
     }
     sh_switch_end(&off);

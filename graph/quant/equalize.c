@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dispatch/chain.h"
+#include "dispatch/device.h"
 #include "graph/interpreter.h"
 #include "graph/pass/pass.h"
 #include "graph/pass/product.h"
@@ -136,6 +137,7 @@ static sh_tensor *scales_of(const pair *p, double alpha) {
     sh_tensor *largest =
         sh_amax(sh_abs(by_group(p->to.weight, sh__product_groups(&p->to))), .dim = SH_DIMS(1, 3));
     sh_tensor *s = sh_div(sh_pow(range, alpha), sh_pow(sh_flatten(largest), 1 - alpha));
+    if (s) s = sh_tensor_to(s, SH_HOST);
     if (!s) return NULL;
     double *at = sh_tensor_data(s);
     for (int64_t i = 0; i < sh_tensor_numel(s); i++)

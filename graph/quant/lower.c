@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "dispatch/chain.h"
+#include "dispatch/device.h"
 #include "graph/bind.h"
 #include "graph/module/module_impl.h"
 #include "graph/pass/constant.h"
@@ -49,7 +50,8 @@ static sh_node *stored_input(const sh_arg *arg, sh_node_map *map, sh_node_grid *
 }
 
 static bool all_zero(const sh_tensor *t) {
-    const int64_t *at = t && sh_tensor_dtype(t) == SH_I64 ? sh_tensor_data(t) : NULL;
+    const int64_t *at =
+        t && sh_tensor_device(t) == SH_HOST && sh_tensor_dtype(t) == SH_I64 ? sh_tensor_data(t) : NULL;
     for (int64_t i = 0; at && i < sh_tensor_numel(t); i++)
         if (at[i]) return false;
     return at != NULL;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dispatch/device.h"
 #include "graph/module/module_impl.h"
 #include "graph/quant/observer_impl.h"
 #include "ops/ops.h"
@@ -94,7 +95,7 @@ static bool all_finite(const sh_tensor *x) {
 }
 
 static sh_status take_in(sh_module *observer, sh_tensor *x) {
-    x = sh_contiguous(sh_to(x, SH_F32));
+    x = sh_contiguous(sh_to(sh_tensor_to(x, SH_HOST), SH_F32));
     if (!x) return sh_error()->code;
     if (all_finite(x)) return type_of(observer)->observe(observer, x);
     return sh_fail(SH_ERROR_FINDING, "%s %s: a NaN or an infinity passes, which no range can hold",

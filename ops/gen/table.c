@@ -143,7 +143,7 @@ static bool looks(FILE *out, const op *o) {
         if (!first && o->schema->params[i].type == SH_TYPE_TENSOR && !o->schema->params[i].optional)
             first = o->schema->params[i].name;
     }
-    fprintf(out, "    const int device = 1");
+    fprintf(out, "    const int home = 1");
     for (uint32_t i = 0; i < o->schema->nparams; i++) {
         const sh_param *p = &o->schema->params[i];
         if (p->type != SH_TYPE_TENSOR) continue;
@@ -163,7 +163,7 @@ static bool looks(FILE *out, const op *o) {
 }
 
 static void fast_condition(FILE *out, const op *o, bool inplace) {
-    fprintf(out, "    if (SH_LIKELY(device >= 0 && sh__undisturbed(thread, SH_OP_%s)", o->family);
+    fprintf(out, "    if (SH_LIKELY(home >= 0 && sh__undisturbed(thread, SH_OP_%s)", o->family);
     if (o->out && !inplace) fprintf(out, " && !options->out");
     fprintf(out, ")) {\n");
 }
@@ -173,12 +173,12 @@ static void kernel_args(FILE *out, const op *o) {
 }
 
 static void fast_out(FILE *out, const op *o) {
-    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], (uint32_t)device);\n",
+    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], (uint32_t)home);\n",
             o->c);
     fprintf(out,
             "        if (SH_LIKELY(slot && slot->typed && slot->form == SH_FORM_OUT)) {\n"
             "            sh_spec r[%d];\n            sh_tensor *t[%d];\n            sh__specs_begin(r, %d);\n"
-            "            if (SH_LIKELY(sh_infer_%s >= 0 && sh__fast_alloc(t, r, %d, (uint32_t)device))) {\n"
+            "            if (SH_LIKELY(sh_infer_%s >= 0 && sh__fast_alloc(t, r, %d, (uint32_t)home))) {\n"
             "                if (SH_LIKELY(((out_%s)slot->typed)(",
             o->schema->nreturns, o->schema->nreturns, o->schema->nreturns, o->infer, o->schema->nreturns,
             o->c);
@@ -201,7 +201,7 @@ static void fast_out(FILE *out, const op *o) {
 }
 
 static void fast_inplace(FILE *out, const op *o) {
-    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], (uint32_t)device);\n",
+    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], (uint32_t)home);\n",
             o->c);
     fprintf(
         out,
@@ -219,7 +219,7 @@ static void fast_inplace(FILE *out, const op *o) {
 }
 
 static void fast_returns(FILE *out, const op *o) {
-    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], (uint32_t)device);\n",
+    fprintf(out, "        const sh_slot *slot = sh__default_slot(&sh__ops[SH_OP_%s], (uint32_t)home);\n",
             o->c);
     fprintf(out,
             "        if (SH_LIKELY(slot && slot->typed && slot->form == SH_FORM_RETURNS)) {\n"
@@ -248,7 +248,7 @@ static void slow(FILE *out, const op *o, bool inplace) {
     if (o->schema->nreturns > 1) {
         fprintf(
             out,
-            "    sh_value r[SH_MAX_RESULTS];\n    if (sh__call_results(&sh__ops[SH_OP_%s], SH_FUNCTIONAL, NULL, a, r, device, __builtin_frame_address(0)) < 0)"
+            "    sh_value r[SH_MAX_RESULTS];\n    if (sh__call_results(&sh__ops[SH_OP_%s], SH_FUNCTIONAL, NULL, a, r, home, __builtin_frame_address(0)) < 0)"
             " return (sh_%s_result){0};\n    return (sh_%s_result){",
             o->c, o->c, o->c);
         for (uint32_t i = 0; i < o->schema->nreturns; i++)
@@ -259,19 +259,18 @@ static void slow(FILE *out, const op *o, bool inplace) {
     } else if (inplace) {
         fprintf(
             out,
-            "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_INPLACE, %s, a, device, __builtin_frame_address(0));\n",
+            "    return sh__call_tensor(&sh__ops[SH_OP_%s], SH_INPLACE, %s, a, home, __builtin_frame_address(0));\n",
             o->c, o->schema->params[0].name);
     } else if (o->out) {
         fprintf(
             out,
             "    if (SH_UNLIKELY(options->out)) return sh__call_tensor(&sh__ops[SH_OP_%s], SH_OUT, options->out, a, -1, __builtin_frame_address(0));\n"
-            "    return sh__call_functional(&sh__ops[SH_OP_%s], a, device, __builtin_frame_address(0));\n",
+            "    return sh__call_functional(&sh__ops[SH_OP_%s], a, home, __builtin_frame_address(0));\n",
             o->c, o->c);
     } else {
-        fprintf(
-            out,
-            "    return sh__call_functional(&sh__ops[SH_OP_%s], a, device, __builtin_frame_address(0));\n",
-            o->c);
+        fprintf(out,
+                "    return sh__call_functional(&sh__ops[SH_OP_%s], a, home, __builtin_frame_address(0));\n",
+                o->c);
     }
 }
 
@@ -303,7 +302,7 @@ static void function(FILE *out, const op *o, bool inplace) {
             fast_returns(out, o);
         fprintf(out, "    }\n");
     } else {
-        fprintf(out, "    const int device = -1;\n    (void)thread;\n    (void)device;\n");
+        fprintf(out, "    const int home = -1;\n    (void)thread;\n    (void)home;\n");
     }
     slow(out, o, inplace);
     fprintf(out, "}\n");

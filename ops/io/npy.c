@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dispatch/device.h"
 #include "dispatch/memory_impl.h"
 #include "dispatch/no_data.h"
 #include "ops/io/file.h"
@@ -244,7 +245,7 @@ sh_tensor *sh_load_npy(const char *path) {
 /* ---- writing ---- */
 
 sh_tensor *sh_npy_plain(const sh_tensor *t) {
-    if (sh_tensor_device(t) != SH_HOST) {
+    if (sh_tensor_device(t) == SH_META) {
         sh__no_data(t, "saving");
         return NULL;
     }
@@ -252,7 +253,8 @@ sh_tensor *sh_npy_plain(const sh_tensor *t) {
         sh_fail(SH_ERROR_UNSUPPORTED, "saving: %s can't be written", sh_dtype_name(sh_tensor_dtype(t)));
         return NULL;
     }
-    sh_tensor *plain = (sh_tensor *)(uintptr_t)t;
+    sh_tensor *plain = sh_tensor_to((sh_tensor *)(uintptr_t)t, SH_HOST);
+    if (!plain) return NULL;
     if (sh_tensor_dtype(t) == SH_BF16) plain = sh_call_op("to", plain, sh_value_dtype(SH_F32));
     return plain && !sh_tensor_is_contiguous(plain) ? sh_call_op("contiguous", plain) : plain;
 }
@@ -290,7 +292,7 @@ static sh_status write_npy(sh_file_out *out, const sh_tensor *t) {
 sh_status sh_save_npy(const char *path, const sh_tensor *t) {
     if (sh_error()) return sh_error()->code;
     if (!t) return sh_fail(SH_ERROR_NULL, "sh_save_npy: the tensor is NULL");
-    if (sh_tensor_device(t) != SH_HOST) return sh__no_data(t, "sh_save_npy");
+    if (sh_tensor_device(t) == SH_META) return sh__no_data(t, "sh_save_npy");
     SH_SCOPE_HERE;
     const sh_tensor *plain = sh_npy_plain(t);
     if (!plain) return sh_error()->code;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dispatch/device.h"
 #include "dispatch/memory_impl.h"
 #include "dispatch/no_data.h"
 #include "dispatch/text.h"
@@ -224,7 +225,7 @@ static sh_status check_entries(const sh_dict *dict) {
             return sh_fail(SH_ERROR_VALUE, "the name %.80s is no text in UTF-8", sh_dict_name(dict, i));
         if (strcmp(sh_dict_name(dict, i), "__metadata__") == 0)
             return sh_fail(SH_ERROR_VALUE, "no tensor in a safetensors file can be named __metadata__");
-        if (sh_tensor_device(sh_dict_at(dict, i)) != SH_HOST)
+        if (sh_tensor_device(sh_dict_at(dict, i)) == SH_META)
             return sh__no_data(sh_dict_at(dict, i), sh_dict_name(dict, i));
         const sh_dtype dtype = sh_tensor_dtype(sh_dict_at(dict, i));
         if (sh_dtype_kind_of(dtype) == SH_KIND_COMPLEX)
@@ -256,8 +257,8 @@ static json_t *make_header(const sh_dict *dict) {
 static sh_status write_data(const sh_sink *sink, const sh_dict *dict) {
     for (size_t i = 0; i < sh_dict_size(dict); i++) {
         SH_SCOPE_HERE;
-        sh_tensor *t = sh_dict_at(dict, i);
-        if (!sh_tensor_is_contiguous(t)) t = sh_call_op("contiguous", t);
+        sh_tensor *t = sh_tensor_to(sh_dict_at(dict, i), SH_HOST);
+        if (t && !sh_tensor_is_contiguous(t)) t = sh_call_op("contiguous", t);
         if (!t) return sh_error()->code;
         SH_TRY(sink->write(sink->user, sh_tensor_data(t), bytes_of(t)));
     }
