@@ -36,6 +36,17 @@ typedef struct sh_option_group {
     const sh_option *options;
 } sh_option_group;
 
+/* The values of an option as they were given, else its default. They were checked against the option's type. */
+typedef struct sh_options sh_options;
+SH_API const char *sh_option_text(const sh_options *o, const char *name); /* NULL: not given and no default */
+SH_API bool sh_option_flag(const sh_options *o, const char *name);
+SH_API int64_t sh_option_int(const sh_options *o, const char *name);
+SH_API double sh_option_number(const sh_options *o, const char *name);
+/* From 0 to INT64_MAX where no bound is given. */
+SH_API void sh_option_range(const sh_options *o, const char *name, int64_t *low, int64_t *high);
+/* M of 1/M; 0 for none. */
+SH_API int64_t sh_option_share(const sh_options *o, const char *name);
+
 SH_END_DECLS
 
 #endif

@@ -13,19 +13,10 @@
 enum { SH_MAX_OPTIONS = 24 };
 
 /* Values by place in the table; a value that was not given is the default, or NULL. */
-typedef struct sh_options {
+struct sh_options {
     const sh_option_group *type;
     char *text[SH_MAX_OPTIONS];
-} sh_options;
-
-const char *sh_option_text(const sh_options *o, const char *name); /* NULL: not given and no default */
-bool sh_option_flag(const sh_options *o, const char *name);
-int64_t sh_option_int(const sh_options *o, const char *name);
-double sh_option_number(const sh_options *o, const char *name);
-/* From 0 to INT64_MAX where no bound is given. */
-void sh_option_range(const sh_options *o, const char *name, int64_t *low, int64_t *high);
-/* M of 1/M; 0 for none. */
-int64_t sh_option_share(const sh_options *o, const char *name);
+};
 
 /* Reads "A..B"; false if the text is no range of non-negative integers or an inverted one. */
 bool sh__range_parse(const char *text, int64_t *low, int64_t *high);

@@ -12,8 +12,12 @@ sh_status sh_report_open(const char *out, FILE **file);
 /* Where not all of it could be written: a warning, and one more of sh_reports_lost. */
 void sh_report_close(FILE *file);
 
-/* A maker takes the parsed options and gives a mode. */
-typedef sh_status (*sh_mode_maker)(const sh_options *options, sh_mode **mode);
+enum { SH_MODE_TYPES = 128 };
+/* A copy of each type that can be named now, at most SH_MODE_TYPES; returns how many. */
+size_t sh__mode_types(sh_mode_type *types);
+/* The type of this name, which stays in place for ever, and its maker; NULL if there is none. */
+const sh_mode_type *sh__mode_type_find(const char *name, sh_mode_maker *make);
+
 #define SH_MODE_TYPE(name, help)                   \
     extern const sh_option sh__##name##_options[]; \
     sh_status sh__##name##_make(const sh_options *options, sh_mode **mode);

@@ -11,31 +11,27 @@
 #include "dispatch/thread.h"
 #include "modes/options.h"
 
-static const sh_mode_type types[] = {
-#define SH_MODE_TYPE(name, help) {#name, help, sh__##name##_options},
-#include "modes/modes.def"
-#undef SH_MODE_TYPE
-};
-static const sh_mode_maker makers[] = {
-#define SH_MODE_TYPE(name, help) sh__##name##_make,
-#include "modes/modes.def"
-#undef SH_MODE_TYPE
-};
-enum { TYPES = sizeof types / sizeof *types, LONGEST_SPEC = 1 << 16, MOST_MODES = 64 };
+enum { LONGEST_SPEC = 1 << 16, MOST_MODES = 64 };
 
-const sh_mode_type *sh_mode_type_at(size_t i) { return i < TYPES ? &types[i] : NULL; }
-
-static sh_status read_options(sh_reader *r, sh_options *o) {
+static sh_status read_options(sh_reader *r, sh_options *o, sh_mode_maker *make) {
     memset(o, 0, sizeof *o);
-    SH_TRY(sh__reader_group(r, "mode", types, TYPES, &o->type));
+    sh_mode_type types[SH_MODE_TYPES];
+    const size_t n = sh__mode_types(types);
+    SH_TRY(sh__reader_group(r, "mode", types, n, &o->type));
+    o->type = sh__mode_type_find(o->type->name, make);
+    if (!o->type) return sh__reader_bad(r, r->text, "a mode was removed meanwhile", NULL, NULL);
     if (*r->at != ':') return SH_OK;
     r->at++;
     return sh__reader_options(r, o);
 }
 
 /* What a maker finds wrong with values points at its mode. */
-static sh_status make(const sh_reader *r, const char *place, const sh_options *o, sh_mode **mode) {
-    return sh__reader_point(r, place, makers[o->type - types](o, mode));
+static sh_status make(const sh_reader *r, const char *place, sh_mode_maker maker, const sh_options *o,
+                      sh_mode **mode) {
+    *mode = NULL;
+    SH_TRY(sh__reader_point(r, place, maker(o, mode)));
+    if (*mode) return SH_OK;
+    return sh__reader_bad(r, place, "its maker gave no mode:", o->type->name, NULL);
 }
 
 static sh_status reader_open(sh_reader *r, const char *spec) {
@@ -50,10 +46,11 @@ static sh_status reader_open(sh_reader *r, const char *spec) {
 sh_status sh_mode_from_spec(const char *spec, sh_mode **mode) {
     sh_reader r;
     sh_options o;
+    sh_mode_maker maker;
     SH_TRY(reader_open(&r, spec));
-    sh_status status = read_options(&r, &o);
+    sh_status status = read_options(&r, &o, &maker);
     if (status >= 0 && *r.at) status = sh__reader_bad(&r, r.at, "only one mode is expected here", NULL, NULL);
-    if (status >= 0) status = make(&r, r.text, &o, mode);
+    if (status >= 0) status = make(&r, r.text, maker, &o, mode);
     sh_options_free(&o);
     return status;
 }
@@ -67,9 +64,10 @@ static sh_status too_many(const sh_reader *r) {
 static sh_status read_and_push(sh_reader *r, sh_status (*push)(sh_mode *), sh_mode **pushed) {
     sh_options o;
     sh_mode *mode = NULL;
+    sh_mode_maker maker;
     const char *place = r->at + strspn(r->at, " ");
-    sh_status status = read_options(r, &o);
-    if (status >= 0) status = make(r, place, &o, &mode);
+    sh_status status = read_options(r, &o, &maker);
+    if (status >= 0) status = make(r, place, maker, &o, &mode);
     if (status >= 0) status = push(mode);
     sh_options_free(&o);
     if (status < 0)
@@ -120,8 +118,9 @@ static sh_status explain_all(sh_reader *r, FILE *out) {
     size_t n = 0;
     for (bool more = true; more;) {
         sh_options o;
+        sh_mode_maker maker;
         if (n++ == MOST_MODES) return too_many(r);
-        const sh_status status = read_options(r, &o);
+        const sh_status status = read_options(r, &o, &maker);
         if (status >= 0) explain_one(out, &o);
         sh_options_free(&o);
         SH_TRY(status);

@@ -26,10 +26,19 @@ SH_API sh_status sh_mode_explain(const char *spec, char **text);
  * reference ends. */
 SH_API uint64_t sh_reports_lost(void);
 
-/* A shipped mode as `shunt modes` lists it. */
+/* A mode as `shunt modes` lists it. */
 typedef sh_option_group sh_mode_type;
-/* Entry i, NULL past the last. */
+/* Entry i, NULL past the last: the shipped ones, then those that were registered. */
 SH_API const sh_mode_type *sh_mode_type_at(size_t i);
+
+/* ---- modes of your own in specifications ---- */
+/* Gives a new mode for the options that a specification has, of which the caller will own one reference. What
+ * it finds wrong with a value it reports as SH_ERROR_VALUE, and the message then points at the mode's place. */
+typedef sh_status (*sh_mode_maker)(const sh_options *options, sh_mode **mode);
+/* The name, help and options must stay, as static ones do. An error if there is a mode of this name. */
+SH_API sh_status sh_mode_type_register(const sh_mode_type *type, sh_mode_maker make);
+/* No specification can name it any more; modes that were made stay. The shipped ones can't be removed. */
+SH_API sh_status sh_mode_type_remove(const char *name);
 
 SH_END_DECLS
 
