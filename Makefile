@@ -58,7 +58,7 @@ IO     := $(call objects,$(call c_files,$(IO_DIRS) $(GEN)/graph/onnx))
 CLI    := $(call objects,$(call c_files,cli))
 PARTS  := $(CORE) $(IO) $(filter-out $(OBJ)/cli/main.o,$(CLI))# tests link these, and so reach what is hidden
 LIBRARIES := $(foreach l,shunt shunt-io,$(BUILD)/lib$(l).a $(BUILD)/lib$(l).so)
-FORMATTED := $(wildcard shunt.h $(foreach d,$(CORE_DIRS) $(IO_DIRS) ops/gen cli interpose tests $(wildcard tests/*) examples,$d/*.[ch] $d/*.cpp))
+FORMATTED := $(wildcard shunt.h $(foreach d,$(CORE_DIRS) $(IO_DIRS) ops/gen cli interpose tests $(wildcard tests/*) examples examples/plugins,$d/*.[ch] $d/*.cpp))
 
 # tests/: test_* are Criterion suites, *_main and tsan_* programs of their own, any other file serves them all.
 # bench/ and measure/ hold programs that judge nothing, make/ what makes their inputs; fuzz/ what feeds the parsers.
@@ -71,6 +71,7 @@ LONG   := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/measure/*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 RUNNER := $(BUILD)/tests/runner
 SCRIPTS := $(if $(SANITIZE),,$(wildcard examples/*.py))# a sanitizer wants to be there before Python
+PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c examples/plugins/*.c))# what programs load
 TESTS  := $(if $(SUITES),$(RUNNER)) $(MAINS:%.c=$(BUILD)/%) $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c)) $(IN_CXX) $(SCRIPTS) $(wildcard tests/cli_*.sh)
 ifeq ($(CONFIG),tsan)
 TESTS  := $(filter $(BUILD)/tests/tsan_%,$(TESTS))# Criterion doesn't start under it
@@ -149,12 +150,12 @@ $(BUILD)/lib%.so: $(OBJ)/lib%.o
 
 $(BUILD)/shunt: $(CLI) $(BUILD)/libshunt-io.a $(BUILD)/libshunt.a
 	echo '  LINK $@'
-	$(LINK) -o $@ $^ $(IO_LIBS) $(LIBS)
+	$(LINK) -rdynamic -o $@ $^ $(IO_LIBS) $(LIBS)
 
 # ---- test programs ---------------------------------------------------------------------------------------
 define link_program
 echo '  LINK $@'; mkdir -p $(@D)
-$(LINK) $(1) -o $@ $(filter %.o %.a,$^) $(2) $(IO_LIBS) $(LIBS)
+$(LINK) -rdynamic $(1) -o $@ $(filter %.o %.a,$^) $(2) $(IO_LIBS) $(LIBS)
 endef
 
 $(RUNNER): $(SUITES) $(SHARED) $(PARTS) $(BUILD)/sources
@@ -174,6 +175,12 @@ $(BUILD)/replay/%: $(OBJ)/tests/fuzz/%.o $(OBJ)/tests/fuzz/replay.o $(PARTS) $(B
 	$(call link_program)
 $(BUILD)/fuzz_%: $(OBJ)/tests/fuzz/fuzz_%.o $(OBJ)/tests/fuzz/bound.o $(PARTS) $(BUILD)/sources
 	$(call link_program,-fsanitize=fuzzer -fsanitize=undefined -Xlinker --wrap=LLVMFuzzerTestOneInput)
+
+# Plug-ins as well: the program that loads one has the library.
+$(PLUGINS): $(BUILD)/%.so: %.c $(BUILD)/stage
+	echo '  LINK $@'; mkdir -p $(@D)
+	$(LINK) -std=c11 -D_GNU_SOURCE -g $(WARN) -shared -fPIC -fvisibility=hidden -I$(BUILD)/stage/include -o $@ $< $(PLUGIN_LIBS)
+$(BUILD)/tests/plugins/second_copy.so: PLUGIN_LIBS = -L$(BUILD)/stage/lib -Wl,-rpath,$(abspath $(BUILD))/stage/lib -lshunt
 
 # Examples, and what is in C++, are built as a user would: one source, the installed header and libraries.
 $(BUILD)/examples/%: examples/%.c $(BUILD)/stage
@@ -200,7 +207,7 @@ run: deps ## the main job: a model under modes, each step with the command that 
 test: deps ## run all tests, the last line sums up (FILTER='suite/name*' for some of Criterion's)
 	$(MAKE) --no-print-directory test-built
 
-test-built: all $(TESTS) $(BUILD)/make_onnx
+test-built: all $(TESTS) $(PLUGINS) $(BUILD)/make_onnx
 	build-aux/test.sh $(TESTS)
 
 asan ubsan tsan: ## the tests under a sanitizer

@@ -4,12 +4,13 @@
 const cli_command cli_commands[] = {
     {"run", "runs an ONNX model, under modes if you like",
      "usage: shunt run MODEL [--input [NAME=]FILE]... [--seed N] [--mode SPEC]... [--swap A=B[,WHERE]]...\n"
-     "                       [--backend NAME] [--repeat N] [--output-dir DIR] [--json FILE]\n\n"
+     "                       [--hook PLUGIN.so]... [--backend NAME] [--repeat N] [--output-dir DIR] [--json FILE]\n\n"
      "Prints name, dtype, shape, min, mean and max of each output.\n\n"
      "  --input [NAME=]FILE  a .npy file or an ONNX TensorProto (.pb); the name may be left out where there is one input\n"
      "  --seed N             seeds the inputs that are not given, uniform in [0, 1); default 0\n"
      "  --mode SPEC          pushes a mode; the last one given sees a call first (`shunt modes` lists them)\n"
      "  --swap A=B[,WHERE]   short for --mode swap:from=A,to=B[,WHERE]\n"
+     "  --hook PLUGIN.so     loads a plug-in: its kernels, ops, modes, devices and backends; the last given wins\n"
      "  --backend NAME       cpu (default) or ref, plain loops with double accumulation\n"
      "  --repeat N           runs N times and prints the median time to stderr\n"
      "  --output-dir DIR     writes DIR/NAME.npy for each output, each / in a name replaced by _\n"
@@ -18,7 +19,8 @@ const cli_command cli_commands[] = {
      "Exit code 1 says that a mode found something.\n",
      cli_run},
     {"graph", "prints or draws a model as a graph",
-     "usage: shunt graph MODEL [--format FORM] [--full] [--around NODE [--depth N]] [--color WHAT] [-o FILE]\n\n"
+     "usage: shunt graph MODEL [--format FORM] [--full] [--around NODE [--depth N]] [--color WHAT] [-o FILE]\n"
+     "                         [--hook PLUGIN.so]...\n\n"
      "  --format text        as torch.fx prints it, the default\n"
      "  --format table       opcode, name, target, args, kwargs; --tabular for short\n"
      "  --format readable    a line each with dtype and shape\n"
@@ -33,7 +35,7 @@ const cli_command cli_commands[] = {
      "example: shunt graph face.onnx --format svg --color time -o face.svg\n",
      cli_graph},
     {"ops", "lists ops with schema, tags and kernels",
-     "usage: shunt ops [FILTER] [--check] [--json]\n\n"
+     "usage: shunt ops [FILTER] [--check] [--json] [--hook PLUGIN.so]...\n\n"
      "FILTER is a glob on names; | is or, a leading ! is not.\n\n"
      "  --check  checks that each op keeps what it declares (what it writes and shares, shapes, ref against cpu, layouts,\n"
      "           graphs, threads) on random arguments; exit code 1 says that one does not\n"
@@ -41,7 +43,7 @@ const cli_command cli_commands[] = {
      "example: shunt ops 'conv*|*pool2d'\n",
      cli_ops},
     {"modes", "lists the modes, or explains a specification",
-     "usage: shunt modes [--explain SPEC]\n\n"
+     "usage: shunt modes [--explain SPEC] [--hook PLUGIN.so]...\n\n"
      "Without --explain: every mode with its options. SPEC is name:key=value,key=value; several are separated by `;`, the\n"
      "last sees a call first. Values with , : or ; stand in [...] or quotes.\n\n"
      "example: shunt modes --explain 'swap:from=relu,to=sin;log:ops=conv*'\n",

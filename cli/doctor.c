@@ -55,8 +55,17 @@ static void libraries(void) {
 static void backends(void) {
     puts("backends");
     for (uint32_t i = 0; i < sh_backend_count(); i++)
-        printf("    %-10s on %s\n", sh_backend_name(i), sh_backend_device(i) == SH_META ? "meta" : "host");
+        printf("    %-10s on %s\n", sh_backend_name(i), sh_device_name(sh_backend_device(i)));
     printf("    ops: %u; table check: %s\n", sh_op_count(), sh_table_check() == SH_OK ? "ok" : "FAILED");
+}
+
+static void plugins(void) {
+    sh_plugin_info p;
+    for (size_t i = 0; sh_plugin_at(i, &p); i++) {
+        if (!i) puts("plug-ins");
+        printf("    %-10s %s%s%s (%s)\n", p.name, p.version, *p.description ? ": " : "", p.description,
+               p.path);
+    }
 }
 
 static void variables(void) {
@@ -67,7 +76,8 @@ static void variables(void) {
         printf("    %s\n", *at);
         any = true;
     }
-    if (!any) puts("    nothing set (SHUNT_MODES SHUNT_BACKEND SHUNT_OUT SHUNT_CACHE SHUNT_STRICT)");
+    if (!any)
+        puts("    nothing set (SHUNT_HOOK SHUNT_MODES SHUNT_BACKEND SHUNT_OUT SHUNT_CACHE SHUNT_STRICT)");
     char *modes = sh_modes_describe();
     printf("modes pushed\n    %s\n", modes ? modes : "?");
     free(modes);
@@ -86,6 +96,7 @@ int cli_doctor(int argc, char **argv) {
     cpu();
     libraries();
     backends();
+    plugins();
     variables();
     if (sh_error()) return cli_failed("doctor", CLI_WRITES);
     return EXIT_CLEAN;

@@ -114,12 +114,23 @@ static int take_word(void *context, const char *word) {
     return EXIT_CLEAN;
 }
 
+static int take_hook(void *context, const char *value) {
+    (void)context;
+    return cli_hook("graph", value);
+}
+
 static const cli_option options[] = {
-    {"--format", true, take_format}, {"--tabular", false, take_tabular},
-    {"--dot", false, take_dot},      {"--svg", false, take_svg},
-    {"--full", false, take_full},    {"--around", true, take_around},
-    {"--depth", true, take_depth},   {"--color", true, take_color},
-    {"-o", true, take_out},          {NULL, false, NULL},
+    {"--hook", true, take_hook},
+    {"--format", true, take_format},
+    {"--tabular", false, take_tabular},
+    {"--dot", false, take_dot},
+    {"--svg", false, take_svg},
+    {"--full", false, take_full},
+    {"--around", true, take_around},
+    {"--depth", true, take_depth},
+    {"--color", true, take_color},
+    {"-o", true, take_out},
+    {NULL, false, NULL},
 };
 
 /* What was asked for must go together. */

@@ -15,7 +15,12 @@ static int take_word(void *context, const char *word) {
     (void)context;
     return cli_usage("modes", "%s: expected no argument, or --explain SPEC", word);
 }
-static const cli_option options[] = {{"--explain", true, take_explain}, {NULL, false, NULL}};
+static int take_hook(void *context, const char *value) {
+    (void)context;
+    return cli_hook("modes", value);
+}
+static const cli_option options[] = {
+    {"--explain", true, take_explain}, {"--hook", true, take_hook}, {NULL, false, NULL}};
 
 static void print_mode(const sh_mode_type *type) {
     printf("%s\n    %s\n", type->name, type->help);

@@ -28,8 +28,14 @@ static int take_word(void *context, const char *word) {
     q->filter = word;
     return EXIT_CLEAN;
 }
-static const cli_option options[] = {
-    {"--json", false, take_json}, {"--check", false, take_check}, {NULL, false, NULL}};
+static int take_hook(void *context, const char *value) {
+    (void)context;
+    return cli_hook("ops", value);
+}
+static const cli_option options[] = {{"--hook", true, take_hook},
+                                     {"--json", false, take_json},
+                                     {"--check", false, take_check},
+                                     {NULL, false, NULL}};
 
 static const struct {
     uint32_t tag;

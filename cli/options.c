@@ -57,6 +57,10 @@ int cli_failed(const char *command, cli_stage stage) {
     return code;
 }
 
+int cli_hook(const char *command, const char *path) {
+    return sh_plugin_load(path, NULL) < 0 ? cli_failed(command, CLI_ASKED) : EXIT_CLEAN;
+}
+
 int cli_number(const char *command, const char *option, const char *text, int64_t *number) {
     char *end;
     errno = 0;

@@ -103,16 +103,17 @@ static int take_word(void *context, const char *word) {
     return EXIT_CLEAN;
 }
 
+static int take_hook(void *context, const char *value) {
+    (void)context;
+    return cli_hook("run", value);
+}
+
 static const cli_option options[] = {
-    {"--input", true, take_input},
-    {"--seed", true, take_seed},
-    {"--mode", true, take_mode},
-    {"--swap", true, take_swap},
-    {"--backend", true, take_backend},
-    {"--repeat", true, take_repeat},
-    {"--output-dir", true, take_output_dir},
-    {"--json", true, take_json},
-    {NULL, false, NULL},
+    {"--hook", true, take_hook},     {"--input", true, take_input},
+    {"--seed", true, take_seed},     {"--mode", true, take_mode},
+    {"--swap", true, take_swap},     {"--backend", true, take_backend},
+    {"--repeat", true, take_repeat}, {"--output-dir", true, take_output_dir},
+    {"--json", true, take_json},     {NULL, false, NULL},
 };
 
 /* ---- inputs ---- */

@@ -17,7 +17,7 @@ void sh__device_storage_free(sh_storage *storage);
 /* A device that tensors can be made on; if not, an error that begins with `what`. */
 sh_status sh__device_check(int device, const char *what);
 
-/* t as a tensor that can be read: t itself if it is on the host or removed from sight by a pending error, else a copy of the
+/* t as a tensor that can be read: t itself if it is on the host, else a copy of the
  * same shape that the scope owns. NULL and an error that begins with `what` where there is no data. */
 const sh_tensor *sh__on_host(const sh_tensor *t, const char *what);
 /* Elements and dtypes as copy_ takes them, between any two devices that hold data. */

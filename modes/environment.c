@@ -1,4 +1,4 @@
-/* environment.c - SHUNT_MODES, SHUNT_BACKEND, SHUNT_VERBOSE, SHUNT_STRICT: the twins of the command line's flags, obeyed by any
+/* environment.c - SHUNT_HOOK, SHUNT_MODES, SHUNT_BACKEND, SHUNT_VERBOSE, SHUNT_STRICT: the twins of the command line's flags, obeyed by any
  * program linked with the library, statically too.
  *
  * Read once, before main, by secure_getenv. A bad value is one warning, and the program goes on without it
@@ -9,23 +9,36 @@
 #include <string.h>
 
 #include "dispatch/verbose.h"
+#include "modes/hooks.h"
 #include "modes/spec.h"
 
 static sh_status result = SH_OK;
 
-static void obey(const char *name, sh_status (*use)(const char *value)) {
-    const char *value = secure_getenv(name);
-    if (!value || !*value || use(value) >= 0) return;
+static void tell(const char *name) {
     const sh_error_info *error = sh_error();
     sh_warn("%s: %s", name, error ? error->message : "not usable");
-    result = error ? error->code : SH_ERROR_SPEC;
+    if (result >= 0) result = error ? error->code : SH_ERROR_SPEC;
     sh_clear_error();
+}
+
+static void obey(const char *name, sh_status (*use)(const char *value)) {
+    const char *value = secure_getenv(name);
+    if (value && *value && use(value) < 0) tell(name);
+}
+
+/* Plug-ins go first: they may bring the backend and the modes that are asked for. */
+static void hook_failed(void) { tell("SHUNT_HOOK"); }
+static sh_status load_hooks(const char *paths) {
+    sh__hooks_load(paths, hook_failed);
+    return SH_OK;
 }
 
 sh_status sh_environment_status(void) { return result; }
 
 __attribute__((constructor(200))) static void read_environment(void) {
+    if (!sh__is_first_copy()) return;
     obey("SHUNT_VERBOSE", sh_set_verbose);
+    obey("SHUNT_HOOK", load_hooks);
     obey("SHUNT_BACKEND", sh_backend_set_default);
     obey("SHUNT_MODES", sh_mode_push_spec_global);
     const char *strict = secure_getenv("SHUNT_STRICT");
