@@ -143,11 +143,20 @@ static sh_status add_backends(const sh_plugin *p) {
     return SH_OK;
 }
 
+/* A plug-in may be older than the struct. */
+static sh_op_options options_of(const sh_plugin_op *o, const char *who) {
+    sh_op_options options = {0};
+    const size_t size = o->options && o->options->size ? o->options->size : sizeof options;
+    if (o->options) memcpy(&options, o->options, size < sizeof options ? size : sizeof options);
+    options.size = sizeof options;
+    if (!options.registrant) options.registrant = who;
+    return options;
+}
+
 static sh_status add_ops(const sh_plugin *p) {
     for (const sh_plugin_op *o = p->ops; o && o->schema; o++) {
-        sh_op_options options = o->options ? *o->options : (sh_op_options){0};
+        const sh_op_options options = options_of(o, p->name);
         const sh_op *op;
-        if (!options.registrant) options.registrant = p->name;
         SH_TRY(sh_op_define(o->schema, &options, &op));
         if (o->composite)
             SH_TRY(sh_kernel_register(sh_op_name(op), SH_COMPOSITE, o->composite, o->user, p->name, NULL));
