@@ -40,7 +40,7 @@ static inline sh_status sevens(sh_call *call, void *user) {
     for (int64_t i = 0; i < sh_tensor_numel(sh_call_result(call, 0).as.tensor); i++) data(call)[i] = 7;
     return SH_OK;
 }
-static float ten = 10, hundred = 100;
+static float ten = 10;
 
 static inline sh_kernel hook(const char *op, sh_boxed kernel, void *user, const char *where,
                              const char *policy) {

@@ -5,6 +5,8 @@
 
 TestSuite(hooks, .init = listen);
 
+static float hundred = 100;
+
 /* ---- chaining ---- */
 
 Test(hooks, next_kernel_runs_the_older_registration_to_any_depth) {
