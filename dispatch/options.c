@@ -15,7 +15,7 @@ enum { MOST_GROUPS = 64 };
 static bool continues(char c) { return (c & 0xc0) == 0x80; /* a character of UTF-8 */ }
 
 /* The text around the place on one line, and how many characters of it stand before the place. */
-static int show(const sh_reader *r, const char *place, char *line, size_t size) {
+static int show(const sh_spec_reader *r, const char *place, char *line, size_t size) {
     const char *from = place - r->text > 60 ? place - 60 : r->text;
     int column = 0;
     while (continues(*from)) from++;
@@ -27,7 +27,7 @@ static int show(const sh_reader *r, const char *place, char *line, size_t size) 
 }
 
 /* The message, the text and a caret under the place. Words are cut so that the caret is always there. */
-sh_status sh__reader_bad(const sh_reader *r, const char *place, const char *what, const char *word,
+sh_status sh__reader_bad(const sh_spec_reader *r, const char *place, const char *what, const char *word,
                          const char *near) {
     char line[101];
     const int column = show(r, place, line, sizeof line);
@@ -36,7 +36,7 @@ sh_status sh__reader_bad(const sh_reader *r, const char *place, const char *what
                    near ? "; did you mean " : "", near ? near : "", line, column, "");
 }
 
-sh_status sh__reader_point(const sh_reader *r, const char *place, sh_status status) {
+sh_status sh__reader_point(const sh_spec_reader *r, const char *place, sh_status status) {
     if (status != SH_ERROR_SPEC && status != SH_ERROR_VALUE) return status;
     char message[512];
     snprintf(message, sizeof message, "%s", sh_error()->message);
@@ -44,12 +44,12 @@ sh_status sh__reader_point(const sh_reader *r, const char *place, sh_status stat
     return sh__reader_bad(r, place, message, NULL, NULL);
 }
 
-void sh__reader_blanks(sh_reader *r) {
+void sh__reader_blanks(sh_spec_reader *r) {
     while (*r->at == ' ') r->at++;
 }
 
 /* A copy of what stands before one of the stops; blanks around it dropped. */
-char *sh__reader_word(sh_reader *r, const char *stops) {
+char *sh__reader_word(sh_spec_reader *r, const char *stops) {
     sh__reader_blanks(r);
     size_t n = strcspn(r->at, stops);
     char *word = sh__alloc(n + 1);
@@ -71,7 +71,7 @@ static const char *closing(const char *at, char open) {
     return NULL;
 }
 
-static sh_status read_quoted(sh_reader *r, char **value) {
+static sh_status read_quoted(sh_spec_reader *r, char **value) {
     const char open = *r->at;
     const char *start = r->at++;
     const char *end = closing(r->at, open);
@@ -88,7 +88,7 @@ static sh_status read_quoted(sh_reader *r, char **value) {
     return SH_OK;
 }
 
-static sh_status read_value(sh_reader *r, char **value) {
+static sh_status read_value(sh_spec_reader *r, char **value) {
     sh__reader_blanks(r);
     if (*r->at && strchr("['\"", *r->at)) return read_quoted(r, value);
     *value = sh__reader_word(r, ",;");
@@ -150,7 +150,7 @@ void sh_options_free(sh_options *o) {
     for (size_t i = 0; i < SH_MAX_OPTIONS; i++) sh__free(o->text[i]);
 }
 
-static sh_status find_key(const sh_reader *r, const char *place, const sh_option_group *type, const char *key,
+static sh_status find_key(const sh_spec_reader *r, const char *place, const sh_option_group *type, const char *key,
                           size_t *found) {
     const char *names[SH_MAX_OPTIONS];
     size_t n = 0;
@@ -164,14 +164,14 @@ static sh_status find_key(const sh_reader *r, const char *place, const sh_option
                           *key ? key : NULL, sh_suggest(key, names, n));
 }
 
-static sh_status check_op(const sh_reader *r, const char *place, const char *name) {
+static sh_status check_op(const sh_spec_reader *r, const char *place, const char *name) {
     const sh_op *op = sh_op_find(name);
     if (!*name) return sh__reader_bad(r, place, "an op's name is missing here", NULL, NULL);
     if ((op && sh_op_schema(op)) || strstr(name, "::")) return SH_OK;
     return sh__reader_bad(r, place, "there is no op", name, sh_op_suggest(name));
 }
 
-static sh_status read_option(sh_reader *r, sh_options *o) {
+static sh_status read_option(sh_spec_reader *r, sh_options *o) {
     sh__reader_blanks(r);
     const char *place = r->at;
     size_t i = 0;
@@ -192,14 +192,14 @@ static sh_status read_option(sh_reader *r, sh_options *o) {
                                     : sh__reader_bad(r, place, "this value is not", expected(option), NULL);
 }
 
-sh_status sh__reader_options(sh_reader *r, sh_options *o) {
+sh_status sh__reader_options(sh_spec_reader *r, sh_options *o) {
     for (;; r->at++) {
         SH_TRY(read_option(r, o));
         if (*r->at != ',') return SH_OK;
     }
 }
 
-sh_status sh__reader_group(sh_reader *r, const char *kind, const sh_option_group *groups, size_t n,
+sh_status sh__reader_group(sh_spec_reader *r, const char *kind, const sh_option_group *groups, size_t n,
                            const sh_option_group **group) {
     sh__reader_blanks(r);
     const char *place = r->at, *names[MOST_GROUPS];

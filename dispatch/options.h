@@ -22,24 +22,24 @@ struct sh_options {
 bool sh__range_parse(const char *text, int64_t *low, int64_t *high);
 
 /* ---- the reader ---- */
-typedef struct sh_reader {
+typedef struct sh_spec_reader {
     const char *text, *at;
-} sh_reader;
+} sh_spec_reader;
 
 /* SH_ERROR_SPEC: the message, the text, and a caret under the place. `word` and `near` (a suggestion) may be NULL. */
-sh_status sh__reader_bad(const sh_reader *r, const char *place, const char *what, const char *word,
+sh_status sh__reader_bad(const sh_spec_reader *r, const char *place, const char *what, const char *word,
                          const char *near);
 /* The pending error, which a value caused, with the text and the caret under it. */
-sh_status sh__reader_point(const sh_reader *r, const char *place, sh_status status);
-void sh__reader_blanks(sh_reader *r);
+sh_status sh__reader_point(const sh_spec_reader *r, const char *place, sh_status status);
+void sh__reader_blanks(sh_spec_reader *r);
 /* A copy of what stands before one of the stops; blanks around it dropped. NULL when memory is out. */
-char *sh__reader_word(sh_reader *r, const char *stops);
+char *sh__reader_word(sh_spec_reader *r, const char *stops);
 /* One of `n` groups by its name, which ends at one of ":;" or the end; `kind` names what it is: "mode". */
-sh_status sh__reader_group(sh_reader *r, const char *kind, const sh_option_group *groups, size_t n,
+sh_status sh__reader_group(sh_spec_reader *r, const char *kind, const sh_option_group *groups, size_t n,
                            const sh_option_group **group);
 /* "key=value,key=value" up to ';' or the end. The values go to `o`, whose type is set; sh_options_free frees them, after
  * an error too. */
-sh_status sh__reader_options(sh_reader *r, sh_options *o);
+sh_status sh__reader_options(sh_spec_reader *r, sh_options *o);
 void sh_options_free(sh_options *o);
 
 #endif

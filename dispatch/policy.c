@@ -33,7 +33,7 @@ static const sh_option_group groups[] = {
     {"fallback", "where the kernel fails the next one runs", fallback_options},
 };
 
-static sh_status read_one(sh_policy *policy, sh_reader *r) {
+static sh_status read_one(sh_policy *policy, sh_spec_reader *r) {
     sh_options o = {0};
     sh__reader_blanks(r);
     const char *place = r->at;
@@ -53,7 +53,7 @@ static sh_status read_one(sh_policy *policy, sh_reader *r) {
 }
 
 sh_status sh_policy_parse(sh_policy *policy, const char *text) {
-    sh_reader r = {text, text};
+    sh_spec_reader r = {text, text};
     memset(policy, 0, sizeof *policy);
     if (sh__error_pending()) return sh_error()->code;
     if (!text || !*text) return SH_OK;

@@ -93,7 +93,7 @@ static void remove_handlers(void) {
 
 static sh_status read_words(const char *text, uint32_t *set) {
     static const char *const words[] = {"dispatch", "crash"};
-    sh_reader r = {text, text};
+    sh_spec_reader r = {text, text};
     *set = 0;
     for (;;) {
         sh__reader_blanks(&r);

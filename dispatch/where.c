@@ -55,7 +55,7 @@ sh_status sh_selection_read(sh_selection *where, const sh_options *o) {
 sh_status sh_selection_parse(sh_selection *where, const char *text) {
     static const sh_option options[] = {SH_WHERE_OPTIONS, {NULL, SH_OPTION_STRING, NULL, NULL, NULL}};
     static const sh_option_group group = {"where", "", options};
-    sh_reader r = {text, text};
+    sh_spec_reader r = {text, text};
     sh_options o = {.type = &group};
     if (sh__error_pending()) return sh_error()->code;
     sh_status status = text && *text ? sh__reader_options(&r, &o) : SH_OK;

@@ -13,7 +13,7 @@
 
 enum { LONGEST_SPEC = 1 << 16, MOST_MODES = 64 };
 
-static sh_status read_options(sh_reader *r, sh_options *o, sh_mode_maker *make) {
+static sh_status read_options(sh_spec_reader *r, sh_options *o, sh_mode_maker *make) {
     memset(o, 0, sizeof *o);
     sh_mode_type types[SH_MODE_TYPES];
     const size_t n = sh__mode_types(types);
@@ -26,7 +26,7 @@ static sh_status read_options(sh_reader *r, sh_options *o, sh_mode_maker *make) 
 }
 
 /* What a maker finds wrong with values points at its mode. */
-static sh_status make(const sh_reader *r, const char *place, sh_mode_maker maker, const sh_options *o,
+static sh_status make(const sh_spec_reader *r, const char *place, sh_mode_maker maker, const sh_options *o,
                       sh_mode **mode) {
     *mode = NULL;
     SH_TRY(sh__reader_point(r, place, maker(o, mode)));
@@ -34,17 +34,17 @@ static sh_status make(const sh_reader *r, const char *place, sh_mode_maker maker
     return sh__reader_bad(r, place, "its maker gave no mode:", o->type->name, NULL);
 }
 
-static sh_status reader_open(sh_reader *r, const char *spec) {
+static sh_status reader_open(sh_spec_reader *r, const char *spec) {
     if (sh__error_pending()) return sh_error()->code;
     if (!spec) return sh_fail(SH_ERROR_NULL, "the mode specification is NULL");
     if (strlen(spec) > LONGEST_SPEC)
         return sh_fail(SH_ERROR_SPEC, "a mode specification of %zu characters is too long", strlen(spec));
-    *r = (sh_reader){spec, spec};
+    *r = (sh_spec_reader){spec, spec};
     return SH_OK;
 }
 
 sh_status sh_mode_from_spec(const char *spec, sh_mode **mode) {
-    sh_reader r;
+    sh_spec_reader r;
     sh_options o;
     sh_mode_maker maker;
     SH_TRY(reader_open(&r, spec));
@@ -57,11 +57,11 @@ sh_status sh_mode_from_spec(const char *spec, sh_mode **mode) {
 
 /* ---- several ---- */
 
-static sh_status too_many(const sh_reader *r) {
+static sh_status too_many(const sh_spec_reader *r) {
     return sh__reader_bad(r, r->at, "too many modes", NULL, NULL);
 }
 
-static sh_status read_and_push(sh_reader *r, sh_status (*push)(sh_mode *), sh_mode **pushed) {
+static sh_status read_and_push(sh_spec_reader *r, sh_status (*push)(sh_mode *), sh_mode **pushed) {
     sh_options o;
     sh_mode *mode = NULL;
     sh_mode_maker maker;
@@ -80,7 +80,7 @@ static sh_status read_and_push(sh_reader *r, sh_status (*push)(sh_mode *), sh_mo
 static sh_status push_all(const char *spec, sh_status (*push)(sh_mode *), sh_status (*pop)(sh_mode *)) {
     sh_mode *modes[MOST_MODES];
     size_t n = 0;
-    sh_reader r;
+    sh_spec_reader r;
     SH_TRY(reader_open(&r, spec));
     sh_status status = SH_OK;
     for (bool more = true; more && status >= 0;) {
@@ -114,7 +114,7 @@ static void explain_one(FILE *out, const sh_options *o) {
     }
 }
 
-static sh_status explain_all(sh_reader *r, FILE *out) {
+static sh_status explain_all(sh_spec_reader *r, FILE *out) {
     size_t n = 0;
     for (bool more = true; more;) {
         sh_options o;
@@ -131,7 +131,7 @@ static sh_status explain_all(sh_reader *r, FILE *out) {
 }
 
 sh_status sh_mode_explain(const char *spec, char **text) {
-    sh_reader r;
+    sh_spec_reader r;
     size_t size;
     SH_TRY(reader_open(&r, spec));
     FILE *out = open_memstream(text, &size);
