@@ -48,6 +48,7 @@ IO_LIBS := -lprotobuf-c -lzip -ljansson
 
 # ---- sources ---------------------------------------------------------------------------------------------
 GEN_SOURCES := $(wildcard ops/gen/*.c dispatch/schema*.c)# what the generator is made of
+WRAP_GEN    := $(wildcard interpose/gen/*.c)# and that of the preload library's wrappers
 IO_DIRS     := ops/io graph/io graph/onnx
 CORE_DIRS   := $(filter-out $(IO_DIRS) ops/gen,dispatch $(patsubst %/,%,$(wildcard dispatch/*/)) ops $(wildcard ops/*) graph $(wildcard graph/*) modes)
 c_files      = $(wildcard $(addsuffix /*.c,$(1)))
@@ -57,8 +58,9 @@ CORE   := $(call objects,$(call c_files,$(CORE_DIRS) $(GEN)/ops))
 IO     := $(call objects,$(call c_files,$(IO_DIRS) $(GEN)/graph/onnx))
 CLI    := $(call objects,$(call c_files,cli))
 PARTS  := $(CORE) $(IO) $(filter-out $(OBJ)/cli/main.o,$(CLI))# tests link these, and so reach what is hidden
+WRAP   := $(call objects,$(call c_files,interpose $(GEN)/interpose))
 LIBRARIES := $(foreach l,shunt shunt-io,$(BUILD)/lib$(l).a $(BUILD)/lib$(l).so)
-FORMATTED := $(wildcard shunt.h $(foreach d,$(CORE_DIRS) $(IO_DIRS) ops/gen cli interpose tests $(wildcard tests/*) examples examples/plugins,$d/*.[ch] $d/*.cpp))
+FORMATTED := $(wildcard shunt.h $(foreach d,$(CORE_DIRS) $(IO_DIRS) ops/gen cli interpose interpose/gen tests $(wildcard tests/*) examples examples/plugins,$d/*.[ch] $d/*.cpp))
 
 # tests/: test_* are Criterion suites, *_main and tsan_* programs of their own, any other file serves them all.
 # bench/ and measure/ hold programs that judge nothing, make/ what makes their inputs; fuzz/ what feeds the parsers.
@@ -84,16 +86,20 @@ ifndef V
 .SILENT:
 endif
 
-all: $(LIBRARIES) $(BUILD)/shunt ## build the libraries and the tool (the default)
+all: $(LIBRARIES) $(BUILD)/libshunt-interpose.so $(BUILD)/shunt ## build the libraries and the tool (the default)
 
 # ---- generated sources -----------------------------------------------------------------------------------
 $(BUILD)/generate: $(call objects,$(GEN_SOURCES))
 	echo '  LINK $@'
 	$(LINK) -o $@ $^ -lm
 
-$(BUILD)/generated.mk: build-aux/generate.sh $(BUILD)/generate ops/ops.def $(wildcard $(ONNX_PROTO)) | $(BUILD)/deps
+$(BUILD)/generate-wrappers: $(call objects,$(WRAP_GEN))
+	echo '  LINK $@'
+	$(LINK) -o $@ $^
+
+$(BUILD)/generated.mk: build-aux/generate.sh $(BUILD)/generate $(BUILD)/generate-wrappers ops/ops.def $(wildcard interpose/*.def $(ONNX_PROTO)) | $(BUILD)/deps
 	echo '  GEN  $(GEN)'
-	build-aux/generate.sh $(BUILD)/generate $(GEN) $(ONNX_PROTO) && touch $@
+	build-aux/generate.sh $(BUILD) $(GEN) $(ONNX_PROTO) && touch $@
 
 NOT_BUILDING := help clean deps model run test asan ubsan tsan fuzz format check-format check-layers
 ifneq ($(filter-out $(NOT_BUILDING),$(or $(MAKECMDGOALS),all)),)
@@ -109,6 +115,7 @@ $(OBJ)/gen/%.o: $(GEN)/%.c $(BUILD)/flags
 	echo '  CC   $@'; mkdir -p $(@D)
 	$(COMPILE) -MMD -MP -c -o $@ $<
 
+$(OBJ)/gen/interpose/%.o: STRICT := -Wno-missing-prototypes
 $(OBJ)/gen/graph/%.o: STRICT := -w# protoc-c's, not ours
 $(OBJ)/tests/%.o: STRICT := -Wno-pedantic# Criterion's macros
 ifeq ($(CONFIG),fuzz)
@@ -117,7 +124,7 @@ endif
 
 # Two files that change only when what they record does: a flag for every object, a source for every link.
 $(BUILD)/flags: RECORD := $(COMPILE) | $(LINK)
-$(BUILD)/sources: RECORD := $(CORE) $(IO) $(CLI) $(SUITES) $(SHARED)
+$(BUILD)/sources: RECORD := $(CORE) $(IO) $(CLI) $(WRAP) $(SUITES) $(SHARED)
 $(BUILD)/flags $(BUILD)/sources: FORCE
 	mkdir -p $(@D); echo '$(RECORD)' | cmp -s - $@ || echo '$(RECORD)' > $@
 
@@ -147,6 +154,12 @@ $(BUILD)/lib%.so: $(OBJ)/lib%.o
 	echo '  LINK $@'
 	$(LINK) -shared -Wl,-soname,$(@F).$(SOVERSION),-z,nodelete,-z,defs,-Bsymbolic-functions -o $@ $< $(NEEDED)
 	ln -sf $(@F) $@.$(SOVERSION)
+
+# No program links with it: what it defines are the names of BLAS. It finds libshunt beside itself.
+$(BUILD)/libshunt-interpose.so: $(WRAP) $(BUILD)/libshunt.so $(BUILD)/sources
+	echo '  LINK $@'
+	$(LINK) -shared -Wl,-soname,$(@F),-z,nodelete,-z,defs,-Bsymbolic-functions,-rpath,'$$ORIGIN' -o $@ $(filter %.o,$^) \
+	    $(BUILD)/libshunt.so -lm
 
 $(BUILD)/shunt: $(CLI) $(BUILD)/libshunt-io.a $(BUILD)/libshunt.a
 	echo '  LINK $@'
@@ -193,7 +206,7 @@ $(BUILD)/%: %.cpp $(BUILD)/stage
 	$(LINK_CXX) -I$(BUILD)/stage/include -o $@ $< \
 	    -L$(BUILD)/stage/lib -Wl,-rpath,$(abspath $(BUILD))/stage/lib -lshunt-io -lshunt -lm
 
-$(BUILD)/stage: $(LIBRARIES) $(BUILD)/shunt $(wildcard shunt.h */*.h */*/*.h */*.def) build-aux/install.sh
+$(BUILD)/stage: $(LIBRARIES) $(BUILD)/libshunt-interpose.so $(BUILD)/shunt $(wildcard shunt.h */*.h */*/*.h */*.def) build-aux/install.sh
 	DESTDIR= prefix=$(abspath $@) libdir= build-aux/install.sh && touch $@
 
 # ---- what people type ------------------------------------------------------------------------------------
@@ -242,6 +255,7 @@ check-headers: all ## each header compiles alone, the public ones as C++17 too
 
 check-symbols: all ## the libraries define no name but sh_...
 	nm -g --defined-only $(filter %.a,$(LIBRARIES)) | awk 'NF == 3 && $$3 !~ /^sh_/ { print $$3; bad = 1 } END { exit bad }'
+	build-aux/wrapped.sh $(BUILD)/libshunt-interpose.so
 
 format: ## format the tree by .clang-format
 	clang-format -i $(FORMATTED)

@@ -18,6 +18,7 @@ done
 
 awk -v path=".:$BUILD/gen" -f build-aux/amalgamate.awk shunt.h >"$DESTDIR$includedir/shunt.h"
 install -m 755 "$BUILD/shunt" "$DESTDIR$bindir"
+install -m 755 "$BUILD/libshunt-interpose.so" "$lib"
 if [ -e doc/shunt.1 ]; then
     install -d "$DESTDIR$mandir/man1"
     install -m 644 doc/shunt.1 "$DESTDIR$mandir/man1"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "dispatch/candidates.h"
+#include "dispatch/foreign.h"
 #include "dispatch/journal.h"
 
 enum { CHUNK = 256, CHUNKS = 4096 };
@@ -268,6 +269,33 @@ sh_status sh_kernel_register(const char *name, const char *backend, sh_boxed box
         return sh_fail(SH_ERROR_NULL, "sh_kernel_register: %s is NULL", name ? "the kernel" : "name");
     const sh_kernel_options o = {.backend = backend, .registrant = registrant, .user = user};
     return do_register(name, &(sh_slot){.boxed = boxed, .form = SH_FORM_BOXED}, &o, false, kernel);
+}
+
+/* The newest of its column becomes the oldest. */
+static void move_under(sh_registration *r) {
+    sh_registration **at = column_of(r->op, r->column);
+    *at = r->older;
+    r->older = NULL;
+    while (*at) at = &(*at)->older;
+    *at = r;
+}
+
+sh_status sh_kernel_register_base(const char *name, const char *backend, sh_boxed boxed, void *user,
+                                  const char *registrant, sh_kernel *kernel) {
+    uint32_t column = 0;
+    if (!name || !boxed)
+        return sh_fail(SH_ERROR_NULL, "sh_kernel_register_base: %s is NULL", name ? "the kernel" : "name");
+    if (sh__error_pending()) return sh_error()->code;
+    SH_TRY(column_index(backend, &column));
+    sh_op *op = sh__op_intern(name);
+    if (!op) return sh__error_ensure(SH_ERROR_MEMORY);
+    sh__table_lock();
+    sh_registration *r = sh__register_locked(op, column, boxed, user, registrant);
+    if (r) move_under(r);
+    if (r) publish_for(op);
+    if (r && kernel) *kernel = (sh_kernel){r->index, r->generation};
+    sh__table_unlock();
+    return r ? SH_OK : sh__error_ensure(SH_ERROR_MEMORY);
 }
 
 sh_status sh_kernel_fallthrough(const char *name, const char *backend, const char *registrant,
