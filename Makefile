@@ -58,7 +58,7 @@ CORE   := $(call objects,$(call c_files,$(CORE_DIRS) $(GEN)/ops))
 IO     := $(call objects,$(call c_files,$(IO_DIRS) $(GEN)/graph/onnx))
 CLI    := $(call objects,$(call c_files,cli))
 PARTS  := $(CORE) $(IO) $(filter-out $(OBJ)/cli/main.o,$(CLI))# tests link these, and so reach what is hidden
-WRAP   := $(call objects,$(call c_files,interpose $(GEN)/interpose))
+INTERPOSE := $(call objects,$(call c_files,interpose $(GEN)/interpose))
 LIBRARIES := $(foreach l,shunt shunt-io,$(BUILD)/lib$(l).a $(BUILD)/lib$(l).so)
 FORMATTED := $(wildcard shunt.h $(foreach d,$(CORE_DIRS) $(IO_DIRS) ops/gen cli interpose interpose/gen tests $(wildcard tests/*) examples examples/plugins,$d/*.[ch] $d/*.cpp))
 
@@ -124,7 +124,7 @@ endif
 
 # Two files that change only when what they record does: a flag for every object, a source for every link.
 $(BUILD)/flags: RECORD := $(COMPILE) | $(LINK)
-$(BUILD)/sources: RECORD := $(CORE) $(IO) $(CLI) $(WRAP) $(SUITES) $(SHARED)
+$(BUILD)/sources: RECORD := $(CORE) $(IO) $(CLI) $(INTERPOSE) $(SUITES) $(SHARED)
 $(BUILD)/flags $(BUILD)/sources: FORCE
 	mkdir -p $(@D); echo '$(RECORD)' | cmp -s - $@ || echo '$(RECORD)' > $@
 
@@ -155,11 +155,10 @@ $(BUILD)/lib%.so: $(OBJ)/lib%.o
 	$(LINK) -shared -Wl,-soname,$(@F).$(SOVERSION),-z,nodelete,-z,defs,-Bsymbolic-functions -o $@ $< $(NEEDED)
 	ln -sf $(@F) $@.$(SOVERSION)
 
-# No program links with it: what it defines are the names of BLAS. It finds libshunt beside itself.
-$(BUILD)/libshunt-interpose.so: $(WRAP) $(BUILD)/libshunt.so $(BUILD)/sources
+# What `shunt exec` preloads. It finds libshunt beside it, or, installed in lib/shunt, above it.
+$(BUILD)/libshunt-interpose.so: $(INTERPOSE) $(BUILD)/libshunt.so $(BUILD)/sources
 	echo '  LINK $@'
-	$(LINK) -shared -Wl,-soname,$(@F),-z,nodelete,-z,defs,-Bsymbolic-functions,-rpath,'$$ORIGIN' -o $@ $(filter %.o,$^) \
-	    $(BUILD)/libshunt.so -lm
+	$(LINK) -shared -Wl,-soname,$(@F),-z,nodelete,-z,defs,-Bsymbolic-functions,-rpath,'$$ORIGIN:$$ORIGIN/..' -o $@ $(INTERPOSE) $(BUILD)/libshunt.so
 
 $(BUILD)/shunt: $(CLI) $(BUILD)/libshunt-io.a $(BUILD)/libshunt.a
 	echo '  LINK $@'

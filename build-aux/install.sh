@@ -5,7 +5,7 @@ set -eu
 : "${libdir:=$prefix/lib}" "${includedir:=$prefix/include}" "${bindir:=$prefix/bin}" "${mandir:=$prefix/share/man}"
 
 lib=$DESTDIR$libdir
-install -d "$lib/pkgconfig" "$DESTDIR$includedir" "$DESTDIR$bindir"
+install -d "$lib/pkgconfig" "$lib/shunt" "$DESTDIR$includedir" "$DESTDIR$bindir"
 
 for name in shunt shunt-io; do
     install -m 644 "$BUILD/lib$name.a" "$lib"
@@ -18,7 +18,7 @@ done
 
 awk -v path=".:$BUILD/gen" -f build-aux/amalgamate.awk shunt.h >"$DESTDIR$includedir/shunt.h"
 install -m 755 "$BUILD/shunt" "$DESTDIR$bindir"
-install -m 755 "$BUILD/libshunt-interpose.so" "$lib"
+install -m 755 "$BUILD/libshunt-interpose.so" "$lib/shunt"
 if [ -e doc/shunt.1 ]; then
     install -d "$DESTDIR$mandir/man1"
     install -m 644 doc/shunt.1 "$DESTDIR$mandir/man1"

@@ -58,8 +58,8 @@ static void derive(wr_call *w) {
 static bool read_order(wr_call *w) {
     const wr_routine *r = w->binding->entry->routine;
     const void *order = w->binding->cblas ? w->words[r->nargs] : NULL;
-    w->row_major = order && *(const int32_t *)order == 102;
-    return !order || w->row_major || *(const int32_t *)order == 101;
+    w->row_major = order && *(const int32_t *)order == 101;
+    return !order || w->row_major || *(const int32_t *)order == 102;
 }
 
 bool wr_read(wr_call *w) {
@@ -172,6 +172,11 @@ static bool is_zero(const wr_call *w, const char *name) {
     return false;
 }
 
+/* A number that is the default stays as the schema has it, so that it isn't printed. */
+static void put_number(sh_value *at, double number) {
+    if (at->tag == SH_TAG_NONE || sh_value_as_double(*at) != number) *at = sh_value_float(number);
+}
+
 static void put_argument(wr_call *w, const wr_arg *a, uint32_t i, wr_place place) {
     sh_value *args = w->args;
     if (a->kind == WR_ARRAY && place.conjugated >= 0)
@@ -179,8 +184,8 @@ static void put_argument(wr_call *w, const wr_arg *a, uint32_t i, wr_place place
                                                w->binding->entry->dtype >= SH_REAL_DTYPE_END);
     if (a->kind == WR_NUMBER) {
         const double _Complex number = number_at(w, a, i);
-        args[place.value] = sh_value_float(creal(number));
-        if (place.imaginary >= 0) args[place.imaginary] = sh_value_float(cimag(number));
+        put_number(&args[place.value], creal(number));
+        if (place.imaginary >= 0) put_number(&args[place.imaginary], cimag(number));
     } else if (place.value < 0) {
         return;
     } else if (a->kind == WR_LETTER) {
@@ -197,7 +202,8 @@ static void put_argument(wr_call *w, const wr_arg *a, uint32_t i, wr_place place
 static void make_arguments(wr_call *w) {
     const wr_routine *r = w->binding->entry->routine;
     const sh_schema *schema = sh_op_schema(r->of);
-    for (uint32_t i = 0; i < schema->nparams; i++) w->args[i] = schema->params[i].value;
+    for (uint32_t i = 0; i < schema->nparams; i++)
+        w->args[i] = schema->params[i].has_default ? schema->params[i].value : sh_none();
     for (uint32_t i = 0; i < r->nargs; i++) {
         put_argument(w, &r->args[i], i, r->places[i]);
         if (r->nwritten == 1 && r->args[i].kind == WR_ARRAY && r->args[i].access != WR_IN)

@@ -93,7 +93,7 @@ static void write_tensors(FILE *out, const line *l, bool marks) {
         const bool written = marks && strcmp(a->access, "WR_IN") != 0;
         fprintf(out, "%sTensor", comma);
         if (written) fprintf(out, "(%c!)", letter++);
-        fprintf(out, "%s %s", strcmp(a->access, "WR_BETA") == 0 ? "?" : "", a->name);
+        fprintf(out, strcmp(a->access, "WR_BETA") == 0 ? "? %s=None" : " %s", a->name);
         comma = ", ";
     }
 }
