@@ -5,15 +5,11 @@
 
 #include "interpose/machine.h"
 
-static wr_entry *const *const families[] = {wr_blas_entries};
-
-#define EACH_ENTRY(e)                                                   \
-    for (size_t f_ = 0; f_ < sizeof families / sizeof *families; f_++)  \
-        for (wr_entry *const *at_ = families[f_], *e; (e = *at_) != NULL; at_++)
+wr_entry *const *const wr_families[] = {wr_blas_entries, NULL};
 
 const wr_entry *wr_entry_of(const wr_routine *routine, sh_dtype dtype) {
     const wr_entry *found = NULL;
-    EACH_ENTRY(e) {
+    WR_EACH_ENTRY(e) {
         if (e->routine->of != routine->of || e->dtype != dtype) continue;
         if (!found || e->routine == routine) found = e;
     }
@@ -26,13 +22,21 @@ static int8_t place_of(const sh_schema *schema, const char *format, const char *
     return (int8_t)sh_schema_find(schema, text);
 }
 
+static uint8_t count_written(const wr_routine *r) {
+    uint8_t n = 0;
+    for (uint32_t i = 0; i < r->nargs; i++)
+        if (r->args[i].kind == WR_ARRAY && r->args[i].access != WR_IN) n++;
+    return n;
+}
+
 static void find_places(wr_routine *r) {
     const sh_schema *schema = sh_op_schema(r->of);
     r->order = place_of(schema, "%s", "order");
-    r->nwritten = 0;
+    r->nwritten = count_written(r);
+    r->narrays = 0;
     for (uint32_t i = 0; i < r->nargs; i++) {
         const wr_arg *a = &r->args[i];
-        r->nwritten = (uint8_t)(r->nwritten + (a->kind == WR_ARRAY && a->access != WR_IN));
+        r->narrays = (uint8_t)(r->narrays + (a->kind == WR_ARRAY));
         r->places[i] = (wr_place){place_of(schema, "%s", a->name), place_of(schema, "%s_imag", a->name),
                                   place_of(schema, "conj_%s", a->name)};
     }
@@ -55,13 +59,10 @@ static const char *registrant(void) {
 static sh_status define(wr_routine *r, const char *who) {
     const sh_op *of = sh_op_find(r->op);
     if (!of || !sh_op_schema(of)) {
-        const sh_op_options options = {.user = r, .registrant = who, .tags = SH_OP_OUT};
-        sh_op_options with_infer = options;
-        uint32_t written = 0;
-        for (uint32_t i = 0; i < r->nargs; i++)
-            written += r->args[i].kind == WR_ARRAY && r->args[i].access != WR_IN;
-        if (written < 2) with_infer.infer = wr_infer;
-        SH_TRY(sh_op_define(r->schema, &with_infer, &of));
+        const bool infers = count_written(r) < 2; /* several are written in place: nothing is new */
+        const sh_op_options options = {
+            .user = r, .registrant = who, .tags = SH_OP_OUT, .infer = infers ? wr_infer : NULL};
+        SH_TRY(sh_op_define(r->schema, &options, &of));
         SH_TRY(sh_kernel_register_base(r->op, "cpu", wr_kernel, r, who, NULL));
         SH_TRY(sh_kernel_register_base(r->op, "ref", wr_kernel, r, who, NULL));
     }
@@ -72,7 +73,7 @@ static sh_status define(wr_routine *r, const char *who) {
 
 __attribute__((constructor)) static void define_all(void) {
     const char *who = registrant();
-    EACH_ENTRY(e) {
+    WR_EACH_ENTRY(e) {
         if (e->routine->of || define(e->routine, who) >= 0) continue;
         sh_warn("%s can't be shown: %s", e->symbol, sh_error() ? sh_error()->message : "no reason");
         sh_clear_error();

@@ -62,7 +62,7 @@ typedef struct wr_place {
 typedef struct wr_routine {
     const char *op, *schema;
     const wr_arg *args;
-    uint8_t nargs, nwritten;
+    uint8_t nargs, nwritten, narrays;
     char returns; /* - T R D I */
     int8_t order; /* place of the argument `order` */
     const sh_op *of;
@@ -148,6 +148,9 @@ bool wr_make_arrays(wr_call *w);
 /* The call that a tensor was made for, while it is in flight. */
 wr_call *wr_call_of(const sh_tensor *t);
 
+/* shadow.c: opens another BLAS by its path and registers a backend whose kernels call it; its name is written. */
+sh_status wr_shadow_library(const char *path, char *backend, size_t size);
+
 /* kernel.c */
 sh_status wr_kernel(sh_call *call, void *user);
 
@@ -168,6 +171,10 @@ sh_value wr_argument(const wr_routine *routine, const sh_value *args, uint32_t i
 sh_dtype wr_real_dtype(sh_dtype dtype);
 
 /* define.c */
+extern wr_entry *const *const wr_families[];
+#define WR_EACH_ENTRY(e)                                    \
+    for (wr_entry *const *const *f_ = wr_families; *f_; f_++) \
+        for (wr_entry *const *at_ = *f_, *e; (e = *at_) != NULL; at_++)
 /* The routine for this dtype among those of the same op; NULL: none. */
 const wr_entry *wr_entry_of(const wr_routine *routine, sh_dtype dtype);
 

@@ -91,13 +91,14 @@ wr_call *wr_call_of(const sh_tensor *t) {
     return s && s->kind == SH_STORAGE_FOREIGN && s->u.deleter == release_nothing ? s->context : NULL;
 }
 
-/* An increment of 0 reads one element again and again, and can't be written; below, the last element comes first. */
+/* An increment of 0 reads one element again and again, and can't be written; below, the last element comes first. What takes
+ * one vector alone stops at either. */
 static bool show_vector(const wr_call *w, const wr_arg *a, view *v, size_t element) {
     const int64_t step = a->step < 0 ? 1 : w->numbers[a->step], n = w->dims[a->dims[0]];
     v->sizes[0] = n;
     v->strides[0] = step;
     if (step < 0 && n > 1) v->data += (n - 1) * -step * (int64_t)element;
-    return step != 0 || a->access == WR_IN;
+    return step > 0 || (w->binding->entry->routine->narrays > 1 && (step || a->access == WR_IN));
 }
 
 /* Rows of a band in row order are those of the matrix. */
