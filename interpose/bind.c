@@ -47,11 +47,18 @@ static bool object_of(const void *site, struct dl_find_object *object) {
 
 /* ---- looking up ---- */
 
+/* Our own functions are no answer. */
+static bool is_ours(const void *found) {
+    struct dl_find_object object;
+    return object_of(found, &object) && (char *)&wr_generation >= (char *)object.dlfo_map_start &&
+           (char *)&wr_generation < (char *)object.dlfo_map_end;
+}
+
 static void *find_in(const struct link_map *map, const char *symbol) {
     void *handle = map->l_name && *map->l_name ? wr_library_open(map->l_name) : NULL;
     void *found = handle ? dlsym(handle, symbol) : NULL;
     wr_library_close(handle);
-    return found;
+    return is_ours(found) ? NULL : found;
 }
 
 /* An object that came as a library of another shares its scope; which one's can't be asked, so all are searched. */

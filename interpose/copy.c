@@ -8,7 +8,8 @@ void wr_copy(sh_tensor *to, const sh_tensor *from) {
     const int64_t rows = to->ndim > 1 ? to->sizes[0] : 1, columns = to->ndim ? to->sizes[to->ndim - 1] : 1;
     const int64_t down = to->ndim > 1, across = to->ndim - 1;
     const int64_t element = to->element;
-    if (to->data == from->data && memcmp(to->strides, from->strides, to->ndim * sizeof *to->strides) == 0) return;
+    if (to->data == from->data && memcmp(to->strides, from->strides, to->ndim * sizeof *to->strides) == 0)
+        return;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++) {
             const int64_t index[2] = {i, j};

@@ -4,7 +4,8 @@
 #include "dispatch/tensor_impl.h"
 #include "interpose/machine.h"
 
-static const char *const dim_names[WR_DIM_COUNT] = {"m", "n", "k", "kl", "ku", "s", "r", "c", "p", "b", "g", "5"};
+static const char *const dim_names[WR_DIM_COUNT] = {"m", "n", "k", "kl", "ku", "s",
+                                                    "r", "c", "p", "b",  "g",  "5"};
 
 sh_value wr_argument(const wr_routine *r, const sh_value *args, uint32_t i) {
     return r->places[i].value < 0 ? sh_none() : args[r->places[i].value];
@@ -18,9 +19,11 @@ static sh_status bind(const wr_routine *r, const wr_arg *a, int64_t *dims, wr_di
 }
 
 /* Rows of a band in row order are those of the matrix. */
-static sh_status bind_array(const wr_routine *r, const wr_arg *a, const sh_tensor *t, bool by_rows, int64_t *dims) {
+static sh_status bind_array(const wr_routine *r, const wr_arg *a, const sh_tensor *t, bool by_rows,
+                            int64_t *dims) {
     if (t->ndim != a->ndim)
-        return sh_fail(SH_ERROR_SHAPE, "%s: %s has %d dimensions, expected %d", r->op, a->name, t->ndim, a->ndim);
+        return sh_fail(SH_ERROR_SHAPE, "%s: %s has %d dimensions, expected %d", r->op, a->name, t->ndim,
+                       a->ndim);
     if (a->storage != WR_BAND || !by_rows) {
         for (int k = 0; k < a->ndim; k++) SH_TRY(bind(r, a, dims, a->dims[k], t->sizes[k]));
         return SH_OK;

@@ -172,7 +172,7 @@ sh_dtype wr_real_dtype(sh_dtype dtype);
 
 /* define.c */
 extern wr_entry *const *const wr_families[];
-#define WR_EACH_ENTRY(e)                                    \
+#define WR_EACH_ENTRY(e)                                      \
     for (wr_entry *const *const *f_ = wr_families; *f_; f_++) \
         for (wr_entry *const *at_ = *f_, *e; (e = *at_) != NULL; at_++)
 /* The routine for this dtype among those of the same op; NULL: none. */

@@ -86,7 +86,8 @@ static shadow *find_open(const char *path) {
     return NULL;
 }
 
-__attribute__((visibility("default"))) sh_status wr_shadow_library(const char *path, char *backend, size_t size) {
+__attribute__((visibility("default"))) sh_status wr_shadow_library(const char *path, char *backend,
+                                                                   size_t size) {
     sh_status status = SH_OK;
     pthread_mutex_lock(&lock);
     shadow *s = find_open(path);

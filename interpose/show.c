@@ -30,8 +30,8 @@ static char letter_of_enum(int32_t value) {
 static bool read_letter(wr_call *w, const wr_arg *a, uint32_t i) {
     const char *allowed = *a->name == 'u' ? "UL" : *a->name == 's' ? "LR" : *a->name == 'd' ? "NU" : "NTC";
     const void *word = w->words[i];
-    const int letter = w->binding->cblas ? letter_of_enum(*(const int32_t *)word)
-                                         : toupper(*(const unsigned char *)word);
+    const int letter =
+        w->binding->cblas ? letter_of_enum(*(const int32_t *)word) : toupper(*(const unsigned char *)word);
     w->numbers[i] = letter;
     return letter && strchr(allowed, letter);
 }
@@ -118,8 +118,7 @@ static bool show_matrix(const wr_call *w, const wr_arg *a, view *v) {
     if (a->storage == WR_BAND) show_band(w, a, v);
     v->strides[side_by_side] = 1;
     v->strides[!side_by_side] = step;
-    if (a->uplo >= 0)
-        v->part = (w->numbers[a->uplo] == 'L') != transposed ? SH_PART_LOWER : SH_PART_UPPER;
+    if (a->uplo >= 0) v->part = (w->numbers[a->uplo] == 'L') != transposed ? SH_PART_LOWER : SH_PART_UPPER;
     if (a->diag >= 0 && w->numbers[a->diag] == 'U') v->part |= SH_PART_UNIT;
     return step >= 1 && step >= v->sizes[side_by_side];
 }
@@ -181,8 +180,8 @@ static void put_number(sh_value *at, double number) {
 static void put_argument(wr_call *w, const wr_arg *a, uint32_t i, wr_place place) {
     sh_value *args = w->args;
     if (a->kind == WR_ARRAY && place.conjugated >= 0)
-        args[place.conjugated] = sh_value_flag(w->numbers[a->trans] == 'C' &&
-                                               w->binding->entry->dtype >= SH_REAL_DTYPE_END);
+        args[place.conjugated] =
+            sh_value_flag(w->numbers[a->trans] == 'C' && w->binding->entry->dtype >= SH_REAL_DTYPE_END);
     if (a->kind == WR_NUMBER) {
         const double _Complex number = number_at(w, a, i);
         put_number(&args[place.value], creal(number));
@@ -254,7 +253,8 @@ static void call_op(wr_call *w) {
         if (wr_make_arrays(w)) {
             make_arguments(w);
             memcpy(args, w->args, sizeof args);
-            const sh_status status = sh_op_call(w->binding->entry->routine->of, args, w->out, results, w->site);
+            const sh_status status =
+                sh_op_call(w->binding->entry->routine->of, args, w->out, results, w->site);
             if (status >= 0) {
                 return_results(w, results);
                 w->ran = true;
@@ -269,5 +269,6 @@ void wr_intercept(wr_binding *binding, wr_target *target, void **words, wr_resul
     wr_call w = {.binding = binding, .target = target, .words = words, .result = result, .site = site};
     w.width = wr_target_width(target, binding->suffix);
     if (wr_read(&w)) call_op(&w);
-    if (!w.ran) (binding->cblas ? binding->entry->cblas : binding->entry->fortran)(target->function, words, result);
+    if (!w.ran)
+        (binding->cblas ? binding->entry->cblas : binding->entry->fortran)(target->function, words, result);
 }

@@ -39,9 +39,12 @@ static int64_t leading_dimension(const sh_tensor *t, int fast) {
 }
 
 static sh_tensor *copied(const sh_tensor *t, int fast, bool filled) {
-    const int64_t sizes[2] = {t->sizes[!fast], t->sizes[fast]}, strides[2] = {fast ? t->sizes[1] : 1, fast ? 1 : t->sizes[0]};
-    sh_tensor *copy = sh_tensor_new((sh_dtype)t->dtype, t->ndim == 2 ? (sh_ints){sizes, 2} : (sh_ints){t->sizes, t->ndim});
-    if (copy && t->ndim == 2) copy = sh_tensor_as_strided(copy, (sh_ints){t->sizes, 2}, (sh_ints){strides, 2}, 0);
+    const int64_t sizes[2] = {t->sizes[!fast], t->sizes[fast]},
+                  strides[2] = {fast ? t->sizes[1] : 1, fast ? 1 : t->sizes[0]};
+    sh_tensor *copy =
+        sh_tensor_new((sh_dtype)t->dtype, t->ndim == 2 ? (sh_ints){sizes, 2} : (sh_ints){t->sizes, t->ndim});
+    if (copy && t->ndim == 2)
+        copy = sh_tensor_as_strided(copy, (sh_ints){t->sizes, 2}, (sh_ints){strides, 2}, 0);
     if (!copy || (t->ndim == 2 && sh_tensor_set_part(copy, sh_tensor_part(t)) < 0)) return NULL;
     if (filled) wr_copy(copy, t);
     return copy;
@@ -146,7 +149,8 @@ static sh_status use_arrays(call *c, sh_call *of) {
     for (uint32_t i = 0; i < r->nargs; i++) {
         const wr_arg *a = &r->args[i];
         if (a->kind != WR_ARRAY) continue;
-        sh_tensor *t = a->access == WR_IN ? sh_value_as_tensor(wr_argument(r, c->args, i)) : written(c, of, i);
+        sh_tensor *t =
+            a->access == WR_IN ? sh_value_as_tensor(wr_argument(r, c->args, i)) : written(c, of, i);
         if (!t) return SH_ERROR_MEMORY;
         SH_TRY(use_array(c, i, t));
         if (a->access != WR_IN && r->nwritten > 1) SH_TRY(sh_call_set_result(of, n++, sh_value_tensor(t)));
@@ -254,8 +258,8 @@ static bool needs_conjugate(const call *c) {
 
 static sh_status turn_rows(call *c) {
     if (needs_conjugate(c))
-        return sh_fail(SH_ERROR_UNSUPPORTED, "%s: by rows, and conjugated, it runs only as the program calls it",
-                       c->routine->op);
+        return sh_fail(SH_ERROR_UNSUPPORTED,
+                       "%s: by rows, and conjugated, it runs only as the program calls it", c->routine->op);
     for (uint32_t i = 0; i < c->routine->nargs; i++) {
         const int place = c->routine->places[i].value;
         if (place >= 0) SH_TRY(turn_argument(&c->routine->args[i], &c->args[place]));
@@ -277,7 +281,8 @@ static sh_status prepare(call *c, sh_call *of) {
     }
     c->entry = wr_entry_of(r, dtype);
     if (!c->entry)
-        return sh_fail(SH_ERROR_DTYPE, "%s: there is no routine for %s", r->op, dtype ? sh_dtype_name(dtype) : "no tensor");
+        return sh_fail(SH_ERROR_DTYPE, "%s: there is no routine for %s", r->op,
+                       dtype ? sh_dtype_name(dtype) : "no tensor");
     c->routine = c->entry->routine;
     if (r->order >= 0 && *c->args[r->order].as.string == 'R') SH_TRY(turn_rows(c));
     SH_TRY(wr_dims(c->routine, c->args, c->dims));

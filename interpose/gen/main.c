@@ -72,7 +72,8 @@ static void read_property(const line *l, arg *a, const char *word) {
 static void read_array(const line *l, arg *a, const char *token) {
     const char *access = strchr("<>=+", *token), *open = strchr(token, '[');
     static const char *const names[] = {"WR_IN", "WR_OUT", "WR_INOUT", "WR_BETA"};
-    if (!access || !open) gen_die("'%s': an array begins with one of < > = + and has dimensions in []", token);
+    if (!access || !open)
+        gen_die("'%s': an array begins with one of < > = + and has dimensions in []", token);
     a->kind = ARRAY;
     a->access = names[access - strchr("<>=+", '<')];
     copy(a->name, sizeof a->name, token + 1, (size_t)(open - token - 1));
@@ -134,7 +135,8 @@ static bool read_line(line *l, char *text) {
     copy(l->op, sizeof l->op, word, strlen(word));
     char *symbol = strtok_r(NULL, " \t\n", &save), *types = strtok_r(NULL, " \t\n", &save),
          *returns = strtok_r(NULL, " \t\n", &save);
-    if (!returns || returns[1] || !strchr("-TRDI", *returns)) gen_die("expected op, symbol, types, one of - T R D I");
+    if (!returns || returns[1] || !strchr("-TRDI", *returns))
+        gen_die("expected op, symbol, types, one of - T R D I");
     copy(l->symbol, sizeof l->symbol, symbol, strlen(symbol));
     read_types(l, types);
     l->returns = *returns;

@@ -59,8 +59,10 @@ static void write_description(FILE *out, const line *l) {
     fprintf(out, "static const wr_arg args_%d[] = {\n", l->number);
     for (int i = 0; i < l->nargs; i++) {
         const arg *a = &l->args[i];
-        fprintf(out, "    {.name = \"%s\", .kind = %s, .real = %d, .step = %d, .trans = %d, .uplo = %d, .diag = %d, ",
-                a->name, kinds[a->kind], a->real, a->step, a->trans, a->uplo, a->diag);
+        fprintf(
+            out,
+            "    {.name = \"%s\", .kind = %s, .real = %d, .step = %d, .trans = %d, .uplo = %d, .diag = %d, ",
+            a->name, kinds[a->kind], a->real, a->step, a->trans, a->uplo, a->diag);
         if (a->kind == ARRAY) write_dims(out, a);
         if (a->kind == LENGTH) fprintf(out, ".dims = {WR_DIM_%s}", a->name);
         fprintf(out, "},\n");
@@ -153,8 +155,10 @@ static void write_returns(FILE *out, const line *l) {
 }
 
 static void write_routine(FILE *out, const char *family, const line *lines, int n, const line *l) {
-    fprintf(out, "static wr_routine routine_%d = {.op = \"%s::%s\", .args = args_%d, .nargs = %d, .returns = '%c',\n",
-            l->number, family, l->op, l->number, l->nargs, l->returns);
+    fprintf(
+        out,
+        "static wr_routine routine_%d = {.op = \"%s::%s\", .args = args_%d, .nargs = %d, .returns = '%c',\n",
+        l->number, family, l->op, l->number, l->nargs, l->returns);
     fprintf(out, "    .schema = \"%s::%s(", family, l->op);
     write_tensors(out, l, count_written(l) > 1);
     write_keywords(out, l, any_complex(lines, n, l->op));
@@ -180,7 +184,8 @@ static void write_fortran_call(FILE *out, const line *l, const char *type, const
     const int n = l->nargs + count_letters(l);
     const char result = result_letter(l, type);
     const char *const shape = result == '-' ? "VOID" : "VALUE";
-    fprintf(out, "WR_CALL_%s(call_%s_, %s, %c, (", shape, symbol, c_type(result), result == '-' ? 'i' : result);
+    fprintf(out, "WR_CALL_%s(call_%s_, %s, %c, (", shape, symbol, c_type(result),
+            result == '-' ? 'i' : result);
     write_each(out, n, "void *", ", void *");
     fprintf(out, "), (");
     write_each(out, n, "a[%d]", ", a[%d]");
@@ -211,7 +216,8 @@ static c_shape c_shape_of(const line *l, const char *type) {
     c_shape s = {.result = result_letter(l, type)};
     for (int i = 0; i < l->nargs; i++) {
         const arg *a = &l->args[i];
-        s.order |= a->kind == LETTER || (a->kind == ARRAY && a->ndim == 2) || strcmp(a->storage, "WR_PACKED") == 0;
+        s.order |=
+            a->kind == LETTER || (a->kind == ARRAY && a->ndim == 2) || strcmp(a->storage, "WR_PACKED") == 0;
     }
     s.sub = s.result == 'c' || s.result == 'z';
     if (s.sub) s.result = '-';

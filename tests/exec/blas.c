@@ -12,7 +12,17 @@
 #include <string.h>
 
 enum { N = 6, K = 4, LD = 9, SIZE = 400 };
-enum { ROW = 101, COLUMN = 102, NO = 111, TRANS = 112, CONJ = 113, UPPER = 121, LOWER = 122, NON_UNIT = 131, UNIT = 132 };
+enum {
+    ROW = 101,
+    COLUMN = 102,
+    NO = 111,
+    TRANS = 112,
+    CONJ = 113,
+    UPPER = 121,
+    LOWER = 122,
+    NON_UNIT = 131,
+    UNIT = 132
+};
 enum { LEFT = 141, RIGHT = 142 };
 
 static uint64_t seed;
@@ -35,15 +45,15 @@ static int calls;
 #define CAT3(a, b, c) CAT(CAT(a, b), c)
 #define F(name) CAT3(LETTER, name, _)
 #define C(name) CAT3(cblas_, LETTER, name)
-#define SHOW(text, call)                                                                                \
-    do {                                                                                                \
-        fill();                                                                                         \
-        call;                                                                                           \
-        uint64_t h = hash_of(14695981039346656037u, ma, sizeof ma);                                       \
-        h = hash_of(hash_of(hash_of(h, mb, sizeof mb), mc, sizeof mc), vx, sizeof vx);                        \
-        h = hash_of(hash_of(hash_of(h, vy, sizeof vy), &number, sizeof number), &place, sizeof place);   \
-        printf("%s %s %016llx\n", NAME, text, (unsigned long long)h);                                   \
-        calls++;                                                                                        \
+#define SHOW(text, call)                                                                               \
+    do {                                                                                               \
+        fill();                                                                                        \
+        call;                                                                                          \
+        uint64_t h = hash_of(14695981039346656037u, ma, sizeof ma);                                    \
+        h = hash_of(hash_of(hash_of(h, mb, sizeof mb), mc, sizeof mc), vx, sizeof vx);                 \
+        h = hash_of(hash_of(hash_of(h, vy, sizeof vy), &number, sizeof number), &place, sizeof place); \
+        printf("%s %s %016llx\n", NAME, text, (unsigned long long)h);                                  \
+        calls++;                                                                                       \
     } while (0)
 
 #define TYPE float
@@ -78,7 +88,8 @@ static void mixed(void) {
     extern double dsdot_();
     extern float sdsdot_();
     printf("dsdot %a %a\n", dsdot_(&four, v, &one, w, &back), cblas_dsdot(4, v, 1, w, 1));
-    printf("sdsdot %a %a\n", (double)sdsdot_(&four, &shift, v, &one, w, &one), (double)cblas_sdsdot(4, 0.5f, v, 1, w, 1));
+    printf("sdsdot %a %a\n", (double)sdsdot_(&four, &shift, v, &one, w, &one),
+           (double)cblas_sdsdot(4, 0.5f, v, 1, w, 1));
     calls += 4;
 }
 

@@ -15,7 +15,8 @@ static double least(int n, int calls, int batches, double *m) {
     for (int b = 0; b < batches; b++) {
         const double start = now();
         for (int i = 0; i < calls; i++)
-            cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, m, n, m + n * n, n, 0, m + 2 * n * n, n);
+            cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, m, n, m + n * n, n, 0,
+                        m + 2 * n * n, n);
         const double each = (now() - start) / calls;
         if (each < best) best = each;
     }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <shunt.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -213,8 +214,8 @@ static void after_a_longjmp_through_a_call_the_next_is_seen(void) {
 }
 
 static void bad_arguments_are_the_librarys_to_complain_about(void) {
-    extern void dgemv_(const char *, const int *, const int *, const double *, const double *, const int *, const double *,
-                       const int *, const double *, double *, const int *, size_t);
+    extern void dgemv_(const char *, const int *, const int *, const double *, const double *, const int *,
+                       const double *, const int *, const double *, double *, const int *, size_t);
     const int n = 0, ld = 1, one = 1;
     const double alpha = 1;
     seen = 0;
