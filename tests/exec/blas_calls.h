@@ -1,6 +1,7 @@
 /* blas_calls.h - the calls of blas.c for one precision; the Fortran ones without prototypes, as old programs call them. */
-extern void F(axpy)(), F(scal)(), F(copy)(), F(swap)(), F(rotg)(), F(gemv)(), F(gbmv)(), F(trmv)(), F(trsv)(), F(tbmv)(),
-    F(tbsv)(), F(tpmv)(), F(tpsv)(), F(gemm)(), F(symm)(), F(syrk)(), F(syr2k)(), F(trmm)(), F(trsm)();
+extern void F(axpy)(), F(scal)(), F(copy)(), F(swap)(), F(rotg)(), F(gemv)(), F(gbmv)(), F(trmv)(), F(trsv)(),
+    F(tbmv)(), F(tbsv)(), F(tpmv)(), F(tpsv)(), F(gemm)(), F(symm)(), F(syrk)(), F(syr2k)(), F(trmm)(),
+    F(trsm)();
 
 /* ---- level 1 */
 SHOW("axpy", F(axpy)(&n, &alpha, vx, &two, vy, &back));
@@ -37,13 +38,17 @@ SHOW("cblas_tpsv", C(tpsv)(ROW, UPPER, NO, UNIT, N, ma, vx, 1));
 
 /* ---- level 3 */
 SHOW("gemm", F(gemm)("N", "T", &n, &n, &k, &alpha, ma, &ld, mb, &ld, &beta, mc, &ld, 1L, 1L));
-SHOW("gemm, beta 0", (NAN_IN(mc), F(gemm)("T", "C", &n, &n, &k, &alpha, ma, &ld, mb, &ld, &zero, mc, &ld, 1L, 1L)));
-SHOW("gemm of nothing", F(gemm)("N", "N", &n, &n, (const int[]){0}, &alpha, NULL, &ld, NULL, &one, &beta, mc, &ld, 1L, 1L));
-SHOW("gemm in place", F(gemm)("N", "N", &n, &n, (const int[]){0}, &alpha, mc, &ld, mc, &ld, &beta, mc, &ld, 1L, 1L));
+SHOW("gemm, beta 0",
+     (NAN_IN(mc), F(gemm)("T", "C", &n, &n, &k, &alpha, ma, &ld, mb, &ld, &zero, mc, &ld, 1L, 1L)));
+SHOW("gemm of nothing",
+     F(gemm)("N", "N", &n, &n, (const int[]){0}, &alpha, NULL, &ld, NULL, &one, &beta, mc, &ld, 1L, 1L));
+SHOW("gemm in place",
+     F(gemm)("N", "N", &n, &n, (const int[]){0}, &alpha, mc, &ld, mc, &ld, &beta, mc, &ld, 1L, 1L));
 SHOW("cblas_gemm", C(gemm)(ROW, NO, TRANS, N, K, 5, V(alpha), ma, LD, mb, LD, V(beta), mc, LD));
 SHOW("cblas_gemm by columns", C(gemm)(COLUMN, CONJ, NO, N, K, 5, V(alpha), ma, LD, mb, LD, V(zero), mc, LD));
 SHOW("symm", (part(ma, 1), F(symm)("L", "L", &n, &k, &alpha, ma, &ld, mb, &ld, &beta, mc, &ld, 1L, 1L)));
-SHOW("cblas_symm", (part(ma, 1), C(symm)(ROW, RIGHT, UPPER, K, N, V(alpha), ma, LD, mb, LD, V(zero), mc, LD)));
+SHOW("cblas_symm",
+     (part(ma, 1), C(symm)(ROW, RIGHT, UPPER, K, N, V(alpha), ma, LD, mb, LD, V(zero), mc, LD)));
 SHOW("syrk", (part(mc, 0), F(syrk)("U", "N", &n, &k, &alpha, ma, &ld, &beta, mc, &ld, 1L, 1L)));
 SHOW("cblas_syrk", (NAN_IN(mc), C(syrk)(ROW, LOWER, TRANS, N, K, V(alpha), ma, LD, V(zero), mc, LD)));
 SHOW("syr2k", (part(mc, 1), F(syr2k)("L", "T", &n, &k, &alpha, ma, &ld, mb, &ld, &beta, mc, &ld, 1L, 1L)));
@@ -51,13 +56,14 @@ SHOW("cblas_syr2k", (part(mc, 1), C(syr2k)(ROW, UPPER, NO, N, K, V(alpha), ma, L
 SHOW("trmm", (part(ma, 0), F(trmm)("L", "U", "C", "U", &n, &k, &alpha, ma, &ld, mc, &ld, 1L, 1L, 1L, 1L)));
 SHOW("cblas_trmm", (part(ma, 0), C(trmm)(ROW, RIGHT, LOWER, NO, NON_UNIT, K, N, V(alpha), ma, LD, mc, LD)));
 SHOW("trsm", (part(ma, 1), F(trsm)("R", "L", "N", "N", &k, &n, &alpha, ma, &ld, mc, &ld, 1L, 1L, 1L, 1L)));
-SHOW("cblas_trsm", (part(ma, 0), C(trsm)(COLUMN, LEFT, UPPER, CONJ, NON_UNIT, N, K, V(alpha), ma, LD, mc, LD)));
-
+SHOW("cblas_trsm",
+     (part(ma, 0), C(trsm)(COLUMN, LEFT, UPPER, CONJ, NON_UNIT, N, K, V(alpha), ma, LD, mc, LD)));
 
 #ifndef COMPLEX
 extern REAL F(dot)(), F(nrm2)(), F(asum)();
 extern int CAT3(i, LETTER, amax_)();
-extern void F(rot)(), F(rotm)(), F(rotmg)(), F(symv)(), F(sbmv)(), F(spmv)(), F(ger)(), F(syr)(), F(spr)(), F(syr2)(), F(spr2)();
+extern void F(rot)(), F(rotm)(), F(rotmg)(), F(symv)(), F(sbmv)(), F(spmv)(), F(ger)(), F(syr)(), F(spr)(),
+    F(syr2)(), F(spr2)();
 SHOW("dot", number = F(dot)(&n, vx, &two, vy, &back));
 SHOW("cblas_dot", number = C(dot)(N, vx, 1, vy, 2));
 SHOW("dot, increment 0", number = F(dot)(&n, vx, (const int[]){0}, vy, &one));
@@ -94,8 +100,8 @@ SHOW("cblas_spr2", C(spr2)(COLUMN, UPPER, N, alpha, vx, 1, vy, 1, ma));
 extern TYPE F(dotu)(), F(dotc)();
 extern REAL CAT3(R_OF_C, nrm2, _)(), CAT3(R_OF_C, asum, _)();
 extern int CAT3(i, LETTER, amax_)();
-extern void CAT3(C_BY_R, scal, _)(), CAT3(C_BY_R, rot, _)(), F(hemv)(), F(hbmv)(), F(hpmv)(), F(geru)(), F(gerc)(), F(her)(),
-    F(hpr)(), F(her2)(), F(hpr2)(), F(hemm)(), F(herk)(), F(her2k)();
+extern void CAT3(C_BY_R, scal, _)(), CAT3(C_BY_R, rot, _)(), F(hemv)(), F(hbmv)(), F(hpmv)(), F(geru)(),
+    F(gerc)(), F(her)(), F(hpr)(), F(her2)(), F(hpr2)(), F(hemm)(), F(herk)(), F(her2k)();
 SHOW("dotu", number = F(dotu)(&n, vx, &two, vy, &back));
 SHOW("dotc", number = F(dotc)(&n, vx, &one, vy, &one));
 SHOW("cblas_dotu_sub", CAT3(cblas_, LETTER, dotu_sub)(N, vx, 1, vy, 2, &number));
