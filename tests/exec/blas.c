@@ -150,7 +150,7 @@ static void CAT(level_, LETTER)(void) {
     alpha += (TYPE)(0.5 * I);
 #endif
     (void)cosine, (void)sine;
-#include "blas_calls.h"
+#include "blas_calls.inc"
 }
 
 #undef ma
