@@ -60,8 +60,10 @@ static sh_status define(wr_routine *r, const char *who) {
     const sh_op *of = sh_op_find(r->op);
     if (!of || !sh_op_schema(of)) {
         const bool infers = count_written(r) < 2; /* several are written in place: nothing is new */
-        const sh_op_options options = {
-            .user = r, .registrant = who, .tags = SH_OP_OUT, .infer = infers ? wr_infer : NULL};
+        const sh_op_options options = {.user = r,
+                                       .registrant = who,
+                                       .tags = count_written(r) == 1 ? SH_OP_OUT : 0,
+                                       .infer = infers ? wr_infer : NULL};
         SH_TRY(sh_op_define(r->schema, &options, &of));
         SH_TRY(sh_kernel_register_base(r->op, "cpu", wr_kernel, r, who, NULL));
         SH_TRY(sh_kernel_register_base(r->op, "ref", wr_kernel, r, who, NULL));
