@@ -26,6 +26,7 @@ int cli_run(int argc, char **argv);
 int cli_graph(int argc, char **argv);
 int cli_ops(int argc, char **argv);
 int cli_modes(int argc, char **argv);
+int cli_exec(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
 int cli_help(int argc, char **argv);
 
@@ -61,6 +62,8 @@ typedef enum cli_stage {
 int cli_failed(const char *command, cli_stage stage);
 /* A non-negative integer, or EXIT_USAGE with a message. */
 int cli_number(const char *command, const char *option, const char *text, int64_t *number);
+/* "A=B[,WHERE]" of --swap as the specification of a mode; the caller frees it. */
+int cli_swap_spec(const char *command, const char *value, char **spec);
 
 /* A tensor drawn at random for an input: numbers from [0, 1), integers 0 and 1; open sizes are taken as 1. Scope-owned. */
 sh_tensor *cli_random_input(const sh_spec *spec);

@@ -48,6 +48,23 @@ const cli_command cli_commands[] = {
      "last sees a call first. Values with , : or ; stand in [...] or quotes.\n\n"
      "example: shunt modes --explain 'swap:from=relu,to=sin;log:ops=conv*'\n",
      cli_modes},
+    {"exec", "runs a program that you can't change, under modes on its BLAS and LAPACK calls",
+     "usage: shunt exec [OPTION]... [--] PROGRAM [ARGUMENT]...\n\n"
+     "Preloads a library that shows each BLAS call and LAPACK driver of PROGRAM (NumPy, R, Octave, Fortran, C) to modes, as ops\n"
+     "blas::gemm, lapack::gesv, ... on the program's own memory. Its input, output, signals and exit status stay its own.\n\n"
+     "  --mode SPEC          pushes a mode; the last one given sees a call first (`shunt modes` lists them)\n"
+     "  --swap A=B[,WHERE]   short for --mode swap:from=A,to=B[,WHERE]\n"
+     "  --hook FILE          a plug-in with kernels, ops or modes; may be repeated\n"
+     "  --backend NAME       where the calls run; cpu (default) is the program's own library\n"
+     "  --nested             shows also the BLAS calls that LAPACK makes\n"
+     "  --fail-on KINDS      nan, inf, mismatch, separated by commas: such a finding makes the exit status 1 if it was 0\n"
+     "  --out FILE           where reports go that name no file; %p is the process id; default stderr\n"
+     "  --json FILE          what each process found, as a line of JSON when it ends\n"
+     "  --strict             what can't be obeyed stops the program (status 2)\n"
+     "  --verbose WHAT       dispatch: for each call which kernels there were and why one was taken\n\n"
+     "example: shunt exec --mode profile --mode nancheck:inf=1,stop=warn -- python3 solve.py\n"
+     "Exit code 126 says that PROGRAM can't be run, 127 that there is none; 2 and 4 may be shunt's own, any other is its.\n",
+     cli_exec},
     {"doctor", "says what this machine and environment give",
      "usage: shunt doctor\n\nCPU features, libraries found, environment variables in force.\n", cli_doctor},
     {"help", "tells about a command", "usage: shunt help [COMMAND]\n", cli_help},

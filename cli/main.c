@@ -16,7 +16,8 @@ static int run(int argc, char **argv) {
     if (sh_environment_status() < 0) return EXIT_USAGE; /* it was told already */
     const cli_command *c = cli_find(argv[1]);
     if (!c) return cli_unknown(argv[1]);
-    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
+    const bool ends_at_word = c->run == cli_exec; /* what follows is another program's */
+    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0 && !(ends_at_word && argv[i][0] != '-'); i++)
         if (strcmp(argv[i], "--help") == 0) {
             fputs(c->help, stdout);
             return EXIT_CLEAN;

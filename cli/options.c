@@ -69,6 +69,20 @@ int cli_number(const char *command, const char *option, const char *text, int64_
     return cli_usage(command, "%s %s: expected a number from 0", option, text);
 }
 
+static int bad_swap(const char *command, const char *value, size_t at, const char *what) {
+    return cli_usage(command, "--swap: %s: expected A=B[,WHERE]\n  %s\n  %*s^", what, value, (int)at, "");
+}
+
+int cli_swap_spec(const char *command, const char *value, char **spec) {
+    const size_t from = strcspn(value, "=,"), to = value[from] == '=' ? strcspn(value + from + 1, ",") : 0;
+    const char *equals = value + from;
+    if (!from) return bad_swap(command, value, 0, "the op to replace is missing here");
+    if (*equals != '=') return bad_swap(command, value, from, "= is missing here");
+    if (!to) return bad_swap(command, value, from + 1, "the op to put in its place is missing here");
+    const char *format = "swap:from=%.*s,to=%s";
+    return asprintf(spec, format, (int)from, value, equals + 1) < 0 ? EXIT_INTERNAL : EXIT_CLEAN;
+}
+
 static int unknown(const char *command, const char *text, const cli_option *options) {
     const char *names[32];
     size_t n = 0;

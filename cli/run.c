@@ -51,21 +51,10 @@ static int add_spec(run *r, char *spec) {
 
 static int take_mode(void *context, const char *value) { return add_spec(context, strdup(value)); }
 
-static int bad_swap(const char *value, size_t at, const char *what) {
-    return cli_usage("run", "--swap: %s: expected A=B[,WHERE]\n  %s\n  %*s^", what, value, (int)at, "");
-}
-
-/* A=B[,WHERE] */
 static int take_swap(void *context, const char *value) {
-    const size_t from = strcspn(value, "=,"), to = value[from] == '=' ? strcspn(value + from + 1, ",") : 0;
-    const char *equals = value + from;
     char *spec;
-    if (!from) return bad_swap(value, 0, "the op to replace is missing here");
-    if (*equals != '=') return bad_swap(value, from, "= is missing here");
-    if (!to) return bad_swap(value, from + 1, "the op to put in its place is missing here");
-    if (asprintf(&spec, "swap:from=%.*s,to=%s", (int)(equals - value), value, equals + 1) < 0)
-        return EXIT_INTERNAL;
-    return add_spec(context, spec);
+    const int code = cli_swap_spec("run", value, &spec);
+    return code ? code : add_spec(context, spec);
 }
 
 static int take_seed(void *context, const char *value) {

@@ -2,15 +2,9 @@
 #ifndef SH_MODES_OPTIONS_H
 #define SH_MODES_OPTIONS_H
 
-#include <stdio.h>
-
 #include "dispatch/options.h"
+#include "modes/report.h"
 #include "modes/spec.h"
-
-/* Opens the file that `out` names (%p is the pid), "-" or NULL: stderr. SHUNT_OUT is the default's default. */
-sh_status sh_report_open(const char *out, FILE **file);
-/* Where not all of it could be written: a warning, and one more of sh_reports_lost. */
-void sh_report_close(FILE *file);
 
 enum { SH_MODE_TYPES = 128 };
 /* A copy of each type that can be named now, at most SH_MODE_TYPES; returns how many. */

@@ -102,6 +102,18 @@ sh_status sh_mode_push_spec_global(const char *spec) {
     return push_all(spec, sh_push_mode_global, sh_pop_mode_global);
 }
 
+static sh_status drop(sh_mode *mode) {
+    (void)mode;
+    return SH_OK;
+}
+
+sh_status sh_mode_check_spec(const char *spec) {
+    sh__report_mute(true);
+    const sh_status status = push_all(spec, drop, drop);
+    sh__report_mute(false);
+    return status;
+}
+
 /* ---- explaining ---- */
 
 static void explain_one(FILE *out, const sh_options *o) {

@@ -20,6 +20,9 @@ SH_API sh_status sh_mode_from_spec(const char *spec, sh_mode **mode);
  * popped again. */
 SH_API sh_status sh_mode_push_spec(const char *spec);
 SH_API sh_status sh_mode_push_spec_global(const char *spec);
+/* Makes all modes of a specification and drops them: the errors are those of a push, and every report file is there and
+ * empty, but nothing is pushed and nothing reported. */
+SH_API sh_status sh_mode_check_spec(const char *spec);
 /* How a specification was read, one line a mode with every option. Owned by the caller, free() it. */
 SH_API sh_status sh_mode_explain(const char *spec, char **text);
 /* Reports of modes that could not be written whole, so far; each was a warning. A mode writes its report when its last
