@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <elfutils/libdwfl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 static struct {
     Dwfl *(*begin)(const Dwfl_Callbacks *);
     int (*report)(Dwfl *, pid_t);
+    void (*report_again)(Dwfl *);
     int (*report_end)(Dwfl *, int (*)(Dwfl_Module *, void *, const char *, Dwarf_Addr, void *), void *);
     Dwfl_Module *(*module)(Dwfl *, Dwarf_Addr);
     Dwfl_Line *(*source)(Dwfl *, Dwarf_Addr);
@@ -30,9 +32,9 @@ static void *open_library(void) {
     *(void **)&callbacks.find_elf = dlsym(library, "dwfl_linux_proc_find_elf");
     *(void **)&callbacks.find_debuginfo = dlsym(library, "dwfl_standard_find_debuginfo");
     const int all = LOAD(begin, "dwfl_begin") && LOAD(report, "dwfl_linux_proc_report") &&
-                    LOAD(report_end, "dwfl_report_end") && LOAD(module, "dwfl_addrmodule") &&
-                    LOAD(source, "dwfl_getsrc") && LOAD(line_info, "dwfl_lineinfo") &&
-                    LOAD(symbol, "dwfl_module_addrname");
+                    LOAD(report_again, "dwfl_report_begin") && LOAD(report_end, "dwfl_report_end") &&
+                    LOAD(module, "dwfl_addrmodule") && LOAD(source, "dwfl_getsrc") &&
+                    LOAD(line_info, "dwfl_lineinfo") && LOAD(symbol, "dwfl_module_addrname");
     return all ? library : NULL;
 }
 
@@ -47,10 +49,19 @@ static void open_session(void) {
         dw.session = session;
 }
 
-static int from_debug_information(Dwarf_Addr address, char *text, size_t size) {
-    int line = 0;
+/* Objects that were loaded since are looked for once more. */
+static Dwfl_Module *find_module(Dwarf_Addr address) {
     open_session();
     Dwfl_Module *module = dw.session ? dw.module(dw.session, address) : NULL;
+    if (!dw.session || module) return module;
+    dw.report_again(dw.session);
+    const int failed = dw.report(dw.session, getpid()) | dw.report_end(dw.session, NULL, NULL);
+    return failed ? NULL : dw.module(dw.session, address);
+}
+
+static int from_debug_information(Dwarf_Addr address, char *text, size_t size) {
+    int line = 0;
+    Dwfl_Module *module = find_module(address);
     Dwfl_Line *found = module ? dw.source(dw.session, address) : NULL;
     const char *file = found ? dw.line_info(found, NULL, &line, NULL, NULL, NULL) : NULL;
     if (!file) return 0;
@@ -70,5 +81,20 @@ void sh_site_text(const void *address, char *text, size_t size) {
     Dl_info info;
     if (known || !dladdr(address, &info)) return;
     const char *base = info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
-    if (info.dli_sname) snprintf(text, size, "%s in %s", info.dli_sname, base ? base + 1 : "?");
+    if (info.dli_sname)
+        snprintf(text, size, "%s in %s", info.dli_sname, base ? base + 1 : "?");
+    else if (base)
+        snprintf(text, size, "%s", base + 1);
+}
+
+/* ---- of a call ---- */
+
+static _Atomic(sh_site_namer) namer;
+
+void sh__set_site_namer(sh_site_namer next) { atomic_store(&namer, next); }
+bool sh__has_site_namer(void) { return atomic_load(&namer) != NULL; }
+
+void sh__call_site_text(const sh_call *call, char *text, size_t size) {
+    const sh_site_namer named = atomic_load(&namer);
+    if (!named || !named(call, text, size)) sh_site_text(sh_call_site(call), text, size);
 }

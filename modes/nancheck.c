@@ -156,7 +156,7 @@ static void tell_place(sh_finding *f, const sh_call *call) {
     f->mode = "nancheck";
     sh_call_print(call, f->call, sizeof f->call);
     append(f->scope, sizeof f->scope, "%s", sh_scope_path());
-    sh_site_text(sh_call_site(call), f->site, sizeof f->site);
+    sh__call_site_text(call, f->site, sizeof f->site);
 }
 
 static void tell_birth(sh_finding *f, const sh_call *call, const input *inputs, size_t n,

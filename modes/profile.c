@@ -1,4 +1,4 @@
-/* profile.c - the profile mode: calls, time, bytes and FLOPs by op (or by scope), as a table at the end.
+/* profile.c - the profile mode: calls, time, bytes and FLOPs by op (or by scope, or by caller), as a table at the end.
  *
  * Time is what the call took with everything below it. Bytes are those of all tensor arguments and results, FLOPs those
  * of matrix products and convolutions (ops/flops.h), so that totals do not depend on how composites are split. */
@@ -9,12 +9,14 @@
 #include <time.h>
 
 #include "dispatch/memory_impl.h"
+#include "dispatch/site.h"
 #include "dispatch/where.h"
 #include "modes/options.h"
 #include "ops/flops.h"
 
 const sh_option sh__profile_options[] = {
-    {"by", SH_OPTION_CHOICE, "op", "op|scope", "one row an op, or an op in each named scope or node"},
+    {"by", SH_OPTION_CHOICE, "op", "op|scope|site",
+     "one row an op, or an op in each named scope or node, or an op at each place that calls it"},
     {"sort", SH_OPTION_CHOICE, "time", "time|calls|bytes|flops|name", "order of the rows"},
     {"out", SH_OPTION_STRING, NULL, NULL, "file to write, %p is the pid; default stderr"},
     {"format", SH_OPTION_CHOICE, "table", "table|csv", "for people or for programs"},
@@ -36,8 +38,8 @@ typedef struct profile {
     pthread_mutex_t lock;
     row *rows;
     size_t nrows, capacity;
-    bool by_scope, csv;
-    char sort;
+    bool csv;
+    char by, sort;
 } profile;
 
 static uint64_t now_ns(void) {
@@ -83,13 +85,16 @@ static row *find_row(profile *p, const char *name) {
     return &p->rows[p->nrows++];
 }
 
+static void row_name(const profile *p, const sh_call *call, char *name, size_t size) {
+    char site[256] = "";
+    const char *path = p->by == 'c' ? sh_scope_path() : "";
+    if (p->by == 'i') sh__call_site_text(call, site, sizeof site);
+    snprintf(name, size, "%s%s%s%s%s", path, *path ? " " : "", sh_call_name(call), *site ? " at " : "", site);
+}
+
 static void count(profile *p, const sh_call *call, uint64_t ns) {
     char name[512];
-    const char *path = sh_scope_path();
-    if (p->by_scope && *path)
-        snprintf(name, sizeof name, "%s %s", path, sh_call_name(call));
-    else
-        snprintf(name, sizeof name, "%s", sh_call_name(call));
+    row_name(p, call, name, sizeof name);
     const uint64_t bytes = call_bytes(call);
     const double flops = sh_call_flops(call);
     pthread_mutex_lock(&p->lock);
@@ -174,7 +179,7 @@ sh_status sh__profile_make(const sh_options *o, sh_mode **mode) {
     profile *p = sh__calloc(1, sizeof *p);
     if (!p) return SH_ERROR_MEMORY;
     pthread_mutex_init(&p->lock, NULL);
-    p->by_scope = *sh_option_text(o, "by") == 's';
+    p->by = sh_option_text(o, "by")[1]; /* o[p], s[c]ope, s[i]te */
     p->csv = *sh_option_text(o, "format") == 'c';
     p->sort = *sh_option_text(o, "sort");
     sh_status status = sh_selection_read(&p->where, o);

@@ -9,6 +9,7 @@
 
 #include "dispatch/candidates.h"
 #include "dispatch/memory_impl.h"
+#include "dispatch/site.h"
 #include "dispatch/where.h"
 #include "modes/options.h"
 
@@ -77,10 +78,11 @@ static void put_results(FILE *out, const sh_call *call) {
 static sh_status on_call(sh_mode *mode, sh_call *call) {
     tracer *t = sh_mode_user(mode);
     if (!sh_selection_match(&t->where, call)) return SH_PASS;
-    char line[1024], name[96], kernel[160];
+    char line[1024], name[96], kernel[160], site[256] = "";
     sh_call_print(call, line, sizeof line);
     sh__call_kernel_print(call, kernel, sizeof kernel);
     snprintf(name, sizeof name, "%s", sh_call_name(call));
+    if (sh__has_site_namer()) sh__call_site_text(call, site, sizeof site);
     begin_event(t, 'B', name);
     fputs(",\"args\":{\"call\":", t->out);
     put_string(t->out, line);
@@ -88,6 +90,8 @@ static sh_status on_call(sh_mode *mode, sh_call *call) {
     put_string(t->out, sh_scope_path());
     fputs(",\"kernel\":", t->out);
     put_string(t->out, kernel);
+    if (*site) fputs(",\"site\":", t->out);
+    if (*site) put_string(t->out, site);
     fputc('}', t->out);
     end_event(t);
     const sh_status status = sh_next(call);
