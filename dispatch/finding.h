@@ -11,6 +11,13 @@
 
 SH_BEGIN_DECLS
 
+typedef enum sh_finding_kind {
+    SH_FINDING_OTHER,
+    SH_FINDING_NAN,
+    SH_FINDING_INF,
+    SH_FINDING_MISMATCH
+} sh_finding_kind;
+
 typedef struct sh_finding {
     const char *mode; /* "nancheck" */
     char what[160];   /* "NaN born in sqrt" */
@@ -22,6 +29,7 @@ typedef struct sh_finding {
     char why[256];
     char next[256];     /* the command to type */
     int64_t bad, total; /* bad elements of the result, of how many */
+    sh_finding_kind kind;
 } sh_finding;
 
 /* Takes it into the process's list, unprinted: for who has another way to say it. */
@@ -31,8 +39,13 @@ void sh_finding_report(FILE *out, const sh_finding *finding);
 
 /* Findings of all modes so far. */
 SH_API uint64_t sh_finding_count(void);
+SH_API uint64_t sh_finding_count_of(sh_finding_kind kind);
 /* The i-th of those kept (the first 64); NULL past the last. Good until the process ends. */
 SH_API const sh_finding *sh_finding_at(size_t i);
+/* One line of JSON: this process's id and its kept findings, each as an object of the struct's texts. */
+SH_API void sh_findings_print_json(FILE *out);
+/* In the child of a fork: they are the parent's. */
+void sh__findings_forked(void);
 
 SH_END_DECLS
 

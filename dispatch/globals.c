@@ -185,6 +185,17 @@ void sh_mode_pop_all_global(void) {
     }
 }
 
+/* What is left behind stays reachable, so that leak checkers see it. */
+void sh__globals_abandon(void) {
+    static _Atomic(const void *) left[2];
+    pthread_mutex_init(&lock, NULL); /* a thread that is no more may have held it */
+    atomic_store(&left[0], atomic_exchange(&sh__globals, NULL));
+    atomic_store(&left[1], retired);
+    retired = NULL;
+    for (int i = 0; i < SH_FAMILY_WORDS; i++) atomic_store(&sh__global_wants[i], 0);
+    sh__process_set(SH_PROCESS_GLOBALS, false);
+}
+
 __attribute__((destructor(103))) static void library_exit(void) {
     pthread_mutex_lock(&lock);
     reclaim();

@@ -81,6 +81,8 @@ SH_API size_t sh_mode_depth(void);
 SH_API sh_status sh_push_mode_global(sh_mode *mode);
 SH_API sh_status sh_pop_mode_global(sh_mode *mode);
 SH_API void sh_mode_pop_all_global(void);
+/* Leaves them where they are, unpopped and never reported: in the child of a fork they are the parent's. */
+void sh__globals_abandon(void);
 
 typedef struct sh_mode_info {
     sh_mode *mode; /* borrowed */

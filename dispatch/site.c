@@ -87,6 +87,8 @@ void sh_site_text(const void *address, char *text, size_t size) {
         snprintf(text, size, "%s", base + 1);
 }
 
+void sh__site_forked(void) { pthread_mutex_init(&lock, NULL); }
+
 /* ---- of a call ---- */
 
 static _Atomic(sh_site_namer) namer;

@@ -15,5 +15,7 @@ SH_API void sh__set_site_namer(sh_site_namer namer);
 bool sh__has_site_namer(void);
 /* Where a call was made, as the namer has it, else by its address; "" if not known. */
 void sh__call_site_text(const sh_call *call, char *text, size_t size);
+/* In the child of a fork: another thread may have been asking when it began. */
+void sh__site_forked(void);
 
 #endif

@@ -5,11 +5,15 @@
  * unless SHUNT_STRICT=1. Modes from the environment stay pushed to the end, when their reports are written. */
 #include "modes/environment.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "dispatch/finding.h"
+#include "dispatch/site.h"
 #include "dispatch/verbose.h"
 #include "modes/hooks.h"
+#include "modes/report.h"
 #include "modes/spec.h"
 
 static sh_status result = SH_OK;
@@ -45,5 +49,33 @@ __attribute__((constructor(200))) static void read_environment(void) {
     if (result < 0 && strict && strcmp(strict, "1") == 0) exit(2);
 }
 
-/* Reports are written when a mode dies: the environment's die here. */
-__attribute__((destructor)) static void drop_global_modes(void) { sh_mode_pop_all_global(); }
+/* ---- forks and early ends ---- */
+
+static atomic_bool stale; /* the modes are another process's, or were popped */
+
+void sh__environment_forked(void) {
+    sh__report_append();
+    sh__findings_forked();
+    sh__site_forked();
+    atomic_store(&stale, true);
+}
+
+void sh__environment_renew(void) {
+    if (!atomic_load(&stale) || !atomic_exchange(&stale, false)) return;
+    sh__globals_abandon();
+    obey("SHUNT_MODES", sh_mode_push_spec_global);
+}
+
+void sh__environment_report(void) {
+    if (atomic_exchange(&stale, true)) return;
+    sh__report_append();
+    sh_mode_pop_all_global();
+}
+
+/* Reports are written when a mode dies: the environment's die here, if they are this process's. */
+__attribute__((destructor)) static void drop_global_modes(void) {
+    if (atomic_load(&stale))
+        sh__globals_abandon();
+    else
+        sh_mode_pop_all_global();
+}

@@ -138,8 +138,11 @@ static const input *find_bad_input(const checker *c, const input *inputs, size_t
 
 /* ---- a finding ---- */
 
+static sh_finding_kind kind_of(double v) { return isnan(v) ? SH_FINDING_NAN : SH_FINDING_INF; }
+
 static void tell_arrival(sh_finding *f, const input *in, int64_t at, double value) {
     int64_t index[SH_MAX_DIMS];
+    f->kind = kind_of(value);
     sh_scan_index(in->t, at, index);
     append(f->what, sizeof f->what, "%s arrived in input %s of %s", bad_name(value), in->name,
            f->call[0] ? f->call : "a call");
@@ -164,6 +167,7 @@ static void tell_birth(sh_finding *f, const sh_call *call, const input *inputs, 
     int64_t index[SH_MAX_DIMS];
     sh_scan_index(result, first, index);
     const double out = sh_load_shown((sh_dtype)result->dtype, sh_element(result, index, result->ndim));
+    f->kind = kind_of(out);
     append(f->what, sizeof f->what, "%s born in %s", bad_name(out), sh_call_name(call));
     put_index(f->index, sizeof f->index, result->ndim, index);
     tell_inputs(f, call, inputs, n, result, index, out);

@@ -45,7 +45,7 @@ static FILE *open_path(const char *path) {
               fd = open(path, append ? flags : flags | O_TRUNC, 0666);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "a");
     if (fd >= 0 && !file) close(fd);
-    if (file && append) setvbuf(file, NULL, _IOLBF, 0);
+    if (file) setvbuf(file, NULL, _IOLBF, 0);
     return file;
 }
 

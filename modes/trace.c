@@ -12,6 +12,7 @@
 #include "dispatch/site.h"
 #include "dispatch/where.h"
 #include "modes/options.h"
+#include "modes/quote.h"
 
 const sh_option sh__trace_options[] = {
     {"out", SH_OPTION_STRING, "trace-%p.json", NULL, "file to write, %p is the pid"},
@@ -34,20 +35,6 @@ static double now_us(const tracer *t) {
     return (double)(now.tv_sec - t->start.tv_sec) * 1e6 + (double)(now.tv_nsec - t->start.tv_nsec) / 1e3;
 }
 
-/* JSON has no raw control characters, quotes or backslashes in a string. */
-static void put_string(FILE *out, const char *text) {
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fprintf(out, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            fprintf(out, "\\u%04x", (unsigned char)*text);
-        else
-            fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 static void end_event(tracer *t) {
     fputs("},\n", t->out);
     if (fflush(t->out) != 0 && !t->warned) {
@@ -60,7 +47,7 @@ static void end_event(tracer *t) {
 static void begin_event(tracer *t, char phase, const char *name) {
     flockfile(t->out);
     fputs("{\"name\":", t->out);
-    put_string(t->out, name);
+    sh__quote(t->out, name);
     fprintf(t->out, ",\"ph\":\"%c\",\"ts\":%.3f,\"pid\":%ld,\"tid\":%ld", phase, now_us(t), (long)getpid(),
             (long)gettid());
 }
@@ -72,7 +59,7 @@ static void put_results(FILE *out, const sh_call *call) {
         if (i) n += (size_t)snprintf(text + n, sizeof text - n, ", ");
         if (n < sizeof text) n += sh_value_print(sh_call_result(call, i), text + n, sizeof text - n);
     }
-    put_string(out, text);
+    sh__quote(out, text);
 }
 
 static sh_status on_call(sh_mode *mode, sh_call *call) {
@@ -85,20 +72,20 @@ static sh_status on_call(sh_mode *mode, sh_call *call) {
     if (sh__has_site_namer()) sh__call_site_text(call, site, sizeof site);
     begin_event(t, 'B', name);
     fputs(",\"args\":{\"call\":", t->out);
-    put_string(t->out, line);
+    sh__quote(t->out, line);
     fputs(",\"scope\":", t->out);
-    put_string(t->out, sh_scope_path());
+    sh__quote(t->out, sh_scope_path());
     fputs(",\"kernel\":", t->out);
-    put_string(t->out, kernel);
+    sh__quote(t->out, kernel);
     if (*site) fputs(",\"site\":", t->out);
-    if (*site) put_string(t->out, site);
+    if (*site) sh__quote(t->out, site);
     fputc('}', t->out);
     end_event(t);
     const sh_status status = sh_next(call);
     begin_event(t, 'E', name);
     fputs(",\"args\":{\"result\":", t->out);
     if (status < 0)
-        put_string(t->out, sh_error()->message);
+        sh__quote(t->out, sh_error()->message);
     else
         put_results(t->out, call);
     fputc('}', t->out);

@@ -1,0 +1,9 @@
+/* quote.h - text as a JSON string. */
+#ifndef SH_MODES_QUOTE_H
+#define SH_MODES_QUOTE_H
+
+#include <stdio.h>
+
+void sh__quote(FILE *out, const char *text);
+
+#endif
