@@ -41,10 +41,20 @@ static const char *file_of(object *reference) {
     return name && r.type(name) == STRINGS ? r.text(r.string(name, 0)) : "";
 }
 
+/* The innermost there is: in compiled code R keeps none, so that the line is that of a caller further out. */
+static object *find_reference(void) {
+    enum { MOST = 50 };
+    for (int skip = 0; skip < MOST; skip++) {
+        object *reference = r.reference(skip);
+        if (reference && r.type(reference) == INTEGERS) return reference;
+    }
+    return NULL;
+}
+
 bool sh__r_line(char *text, size_t size) {
     if (getpid() != gettid() || !is_there()) return false;
-    object *reference = r.reference(0);
-    if (!reference || r.type(reference) != INTEGERS) return false;
+    object *reference = find_reference();
+    if (!reference) return false;
     const char *file = file_of(reference), *base = strrchr(file, '/');
     const char *shown = base ? base + 1 : file;
     snprintf(text, size, "%s%s%d", shown, *shown ? ":" : "line ", r.integers(reference)[0]);
