@@ -79,7 +79,7 @@ ifeq ($(CONFIG),tsan)
 TESTS  := $(filter $(BUILD)/tests/tsan_%,$(TESTS))# Criterion doesn't start under it
 endif
 
-.PHONY: all deps run test test-built bench bench-peers model measure asan ubsan tsan fuzz fuzz-built fuzz-replay FORCE \
+.PHONY: all deps run test test-built test-programs bench bench-peers model measure asan ubsan tsan fuzz fuzz-built fuzz-replay FORCE \
         check-layers check-headers check-symbols format check-format install clean help
 .SECONDARY:
 ifndef V
@@ -101,7 +101,7 @@ $(BUILD)/generated.mk: build-aux/generate.sh $(BUILD)/generate $(BUILD)/generate
 	echo '  GEN  $(GEN)'
 	build-aux/generate.sh $(BUILD) $(GEN) $(ONNX_PROTO) && touch $@
 
-NOT_BUILDING := help clean deps model run test asan ubsan tsan fuzz format check-format check-layers
+NOT_BUILDING := help clean deps model run test test-programs asan ubsan tsan fuzz format check-format check-layers
 ifneq ($(filter-out $(NOT_BUILDING),$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/generated.mk
 endif
@@ -221,6 +221,11 @@ test: deps ## run all tests, the last line sums up (FILTER='suite/name*' for som
 
 test-built: all $(TESTS) $(PLUGINS) $(BUILD)/make_onnx
 	build-aux/test.sh $(TESTS)
+
+test-programs: ## NumPy's own tests, R and Octave under shunt exec (installs them)
+	build-aux/deps.sh --programs
+	$(MAKE) --no-print-directory all
+	TEST_TIMEOUT=1800 build-aux/test.sh tests/programs.sh
 
 asan ubsan tsan: ## the tests under a sanitizer
 	$(MAKE) --no-print-directory CONFIG=$@ test

@@ -1,9 +1,10 @@
 #!/bin/sh
-# deps.sh [--check]: install the packages that are needed and not there (Debian 12 names).
+# deps.sh [--check | --programs]: install the packages that are needed and not there (Debian 12 names).
 #
 # What counts is the program or the header, not the package: a library built by hand will do, and when all is there
 # the check is one run of the preprocessor. --check installs nothing: it names what the build misses and fails; what
-# only the tests or the running program need (last column) doesn't stop it.
+# only the tests or the running program need (last column) doesn't stop it. --programs installs what only
+# `make test-programs` needs, too.
 set -eu
 CC=${CC:-cc}
 ONNX_PROTO=${ONNX_PROTO:-/usr/include/onnx/onnx.proto}
@@ -26,9 +27,20 @@ libcriterion-dev     <criterion/criterion.h>  later
 pkg-config           pkg-config               later
 g++                  g++                      later
 graphviz             dot                      later
-python3-numpy        /usr/lib/python3/dist-packages/numpy  later
+libblas-dev          /usr/lib/x86_64-linux-gnu/libblas.so          later
+liblapack-dev        /usr/lib/x86_64-linux-gnu/liblapack.so        later
+gfortran             gfortran                 later
+python3-numpy        /usr/lib/python3/dist-packages/numpy          later
+python3-pytest       /usr/lib/python3/dist-packages/pytest         programs
+python3-hypothesis   /usr/lib/python3/dist-packages/hypothesis     programs
+r-base-core          Rscript                  programs
+octave               octave-cli               programs
 "
-[ "${1:-}" != --check ] || wanted=$(echo "$wanted" | grep -v 'later$')
+case ${1:-} in
+--check) wanted=$(echo "$wanted" | grep -v -e 'later$' -e 'programs$') ;;
+--programs) ;;
+*) wanted=$(echo "$wanted" | grep -v 'programs$') ;;
+esac
 
 # Reads the table, prints the packages of the headers that are missing: all of them when there is no compiler.
 missing_headers() {

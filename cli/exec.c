@@ -63,7 +63,7 @@ static int take_hook(void *context, const char *value) {
 static int take_backend(void *context, const char *value) {
     request *q = context;
     q->backend = value;
-    if (q->hooks || sh_backend_find(value) >= 0) return EXIT_CLEAN;
+    if (q->hooks || sh_backend_set_default(value) >= 0) return EXIT_CLEAN;
     return cli_failed("exec", CLI_ASKED);
 }
 
