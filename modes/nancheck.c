@@ -64,6 +64,7 @@ typedef struct input {
     const sh_tensor *t;
     uint32_t place; /* in a list */
     bool in_list;
+    bool overwritten; /* by the call: afterwards it shows what came out */
 } input;
 
 /* What is on a device is looked at on the host; what no copy could be made of shows nothing. */
@@ -74,18 +75,36 @@ static const sh_tensor *readable(const sh_tensor *t) {
     return t;
 }
 
-/* What the call wrote to was an input that is gone, unless it was `bad` before already (a bit an argument). */
-static size_t collect_inputs(const sh_call *call, uint32_t bad, input *inputs, size_t capacity) {
+static bool writes(const sh_call *call, const sh_schema *schema, uint32_t i) {
+    const sh_tensor *t = sh_value_as_tensor(sh_call_arg(call, i));
+    return schema->params[i].written || (t && t == sh_call_target(call));
+}
+
+/* Does the call write where t lies: t itself, or another view that begins there, as BLAS writes C = beta C + A B? */
+static bool writes_over(const sh_call *call, const sh_schema *schema, const sh_tensor *t) {
+    for (uint32_t i = 0; i < sh_call_nargs(call); i++) {
+        const sh_tensor *w = writes(call, schema, i) ? sh_value_as_tensor(sh_call_arg(call, i)) : NULL;
+        if (w && (w == t || (t->data && w->data == t->data))) return true;
+    }
+    return false;
+}
+
+/* Written but not read, by its name. */
+static bool is_output(const sh_param *param) { return param->written && strncmp(param->name, "out", 3) == 0; }
+
+static size_t collect_inputs(const sh_call *call, input *inputs, size_t capacity) {
     const sh_schema *schema = sh_call_schema(call);
     size_t n = 0;
     for (uint32_t i = 0; i < sh_call_nargs(call); i++) {
         const sh_value v = sh_call_arg(call, i);
-        if (schema->params[i].written && !(bad >> i & 1)) continue;
+        const char *name = schema->params[i].name;
+        if (is_output(&schema->params[i])) continue;
         if (v.tag == SH_TAG_TENSOR && n < capacity)
-            inputs[n++] = (input){schema->params[i].name, readable(v.as.tensor), 0, false};
+            inputs[n++] =
+                (input){name, readable(v.as.tensor), 0, false, writes_over(call, schema, v.as.tensor)};
         for (uint32_t k = 0; v.tag == SH_TAG_TENSORS && k < v.count && n < capacity; k++)
             if (v.as.tensors[k])
-                inputs[n++] = (input){schema->params[i].name, readable(v.as.tensors[k]), k, true};
+                inputs[n++] = (input){name, readable(v.as.tensors[k]), k, true, schema->params[i].written};
     }
     return n;
 }
@@ -104,36 +123,65 @@ static void tell_inputs(sh_finding *f, const sh_call *call, const input *inputs,
     double values[8];
     size_t nvalues = 0;
     const bool pointwise = (sh_op_tags(sh_call_op_of(call)) & SH_OP_POINTWISE) != 0;
+    bool unknown = false;
     for (size_t i = 0; i < n && i < 8; i++) {
         const sh_tensor *t = inputs[i].t;
         double low, high;
         append(f->inputs, sizeof f->inputs, i ? ", %s" : "%s", inputs[i].name);
         if (inputs[i].in_list) append(f->inputs, sizeof f->inputs, "[%u]", inputs[i].place);
-        if (pointwise && broadcasts_to(t, result)) {
+        if (inputs[i].overwritten) {
+            append(f->inputs, sizeof f->inputs, " (overwritten)");
+            unknown = true;
+        } else if (pointwise && broadcasts_to(t, result)) {
             values[nvalues++] = sh_load_shown((sh_dtype)t->dtype, sh_element(t, index, result->ndim));
             append(f->inputs, sizeof f->inputs, " = %.9g", values[nvalues - 1]);
         } else if (sh_scan_range(t, &low, &high)) {
             append(f->inputs, sizeof f->inputs, " in %.6g..%.6g", low, high);
         }
     }
-    const char *why = pointwise && nvalues
+    const char *why = pointwise && nvalues && !unknown
                           ? sh_reason(sh_op_name(sh_op_by_id(sh_call_family(call))), values, nvalues, out)
                           : NULL;
     if (why) append(f->why, sizeof f->why, "%s", why);
 }
 
-static const input *find_bad_input(const checker *c, const input *inputs, size_t n, int64_t *at,
-                                   double *value) {
+/* A bad value in an input: where, and which. */
+typedef struct bad_input {
+    const input *in; /* NULL: none */
+    int64_t at;
+    double value;
+} bad_input;
+
+static bad_input find_bad(const checker *c, const input *inputs, size_t n, bool overwritten) {
     for (size_t i = 0; i < n; i++) {
         int64_t first = 0, index[SH_MAX_DIMS];
-        if (!sh_scan_bad(inputs[i].t, c->inf, &first)) continue;
-        sh_scan_index(inputs[i].t, first, index);
-        *at = first;
-        *value =
-            sh_load_shown((sh_dtype)inputs[i].t->dtype, sh_element(inputs[i].t, index, inputs[i].t->ndim));
-        return &inputs[i];
+        const sh_tensor *t = inputs[i].t;
+        if (inputs[i].overwritten != overwritten || !sh_scan_bad(t, c->inf, &first)) continue;
+        sh_scan_index(t, first, index);
+        return (bad_input){&inputs[i], first,
+                           sh_load_shown((sh_dtype)t->dtype, sh_element(t, index, t->ndim))};
     }
-    return NULL;
+    return (bad_input){NULL, 0, 0};
+}
+
+/* What is looked at before the call, since it will be written over. */
+typedef struct before {
+    bool bad;
+    input in;
+    int64_t at;
+    double value;
+} before;
+
+static before look_before(const checker *c, const sh_call *call) {
+    const sh_schema *schema = sh_call_schema(call);
+    input inputs[64];
+    bool any = false;
+    for (uint32_t i = 0; i < sh_call_nargs(call); i++) any |= writes(call, schema, i);
+    const size_t n = any ? collect_inputs(call, inputs, 64) : 0;
+    const bad_input found = find_bad(c, inputs, n, true);
+    before b = {.bad = found.in != NULL, .at = found.at, .value = found.value};
+    if (found.in) b.in = *found.in;
+    return b;
 }
 
 /* ---- a finding ---- */
@@ -197,18 +245,16 @@ static sh_status act(const checker *c, const sh_finding *f) {
                    f->why);
 }
 
-static sh_status found(checker *c, const sh_call *call, uint32_t written_bad, const sh_tensor *result,
+static sh_status found(checker *c, const sh_call *call, const before *b, const sh_tensor *result,
                        int64_t first, int64_t bad) {
     input inputs[64];
-    const size_t n = collect_inputs(call, written_bad, inputs, 64);
-    int64_t at = 0;
-    double value = 0;
+    const size_t n = collect_inputs(call, inputs, 64);
     sh_finding f = {.bad = bad, .total = result->numel};
-    const input *source = find_bad_input(c, inputs, n, &at, &value);
-    if (source && atomic_exchange(&c->arrived, true)) return SH_PASS;
+    const bad_input source = b->bad ? (bad_input){&b->in, b->at, b->value} : find_bad(c, inputs, n, false);
+    if (source.in && atomic_exchange(&c->arrived, true)) return SH_PASS;
     tell_place(&f, call);
-    if (source)
-        tell_arrival(&f, source, at, value);
+    if (source.in)
+        tell_arrival(&f, source.in, source.at, source.value);
     else
         tell_birth(&f, call, inputs, n, result, first);
     atomic_store(&c->arrived, true);
@@ -225,6 +271,7 @@ static sh_status check_shown(checker *c, const sh_call *call) {
     const char *name = sh_call_arg(call, 1).as.string;
     sh_scan_index(t, first, index);
     const double value = sh_load_shown((sh_dtype)t->dtype, sh_element(t, index, t->ndim));
+    f.kind = kind_of(value);
     tell_place(&f, call);
     append(f.what, sizeof f.what, "%s arrived in %s", bad_name(value), name);
     put_index(f.index, sizeof f.index, t->ndim, index);
@@ -253,7 +300,7 @@ static int64_t count_bad(const checker *c, const sh_tensor *t, sh_carried carrie
     return bad;
 }
 
-static sh_status check_result(checker *c, const sh_call *call, uint32_t written_bad, sh_value v,
+static sh_status check_result(checker *c, const sh_call *call, const before *b, sh_value v,
                               sh_carried carried) {
     int64_t first = 0;
     for (uint32_t k = 0; k < (v.tag == SH_TAG_TENSORS ? v.count : 1); k++) {
@@ -261,35 +308,26 @@ static sh_status check_result(checker *c, const sh_call *call, uint32_t written_
         if (!t || is_view_of_argument(call, t)) continue;
         t = readable(t);
         const int64_t bad = count_bad(c, t, carried, &first);
-        if (bad) return found(c, call, written_bad, t, first, bad);
+        if (bad) return found(c, call, b, t, first, bad);
     }
     return SH_PASS;
 }
 
-static bool is_bad_value(const checker *c, sh_value v) {
-    int64_t first;
-    bool bad = v.tag == SH_TAG_TENSOR && sh_scan_bad(v.as.tensor, c->inf, &first);
-    for (uint32_t k = 0; v.tag == SH_TAG_TENSORS && k < v.count && !bad; k++)
-        bad = v.as.tensors[k] && sh_scan_bad(v.as.tensors[k], c->inf, &first);
-    return bad;
-}
-
-/* Which of the arguments that the call will write to are bad before it: a bit each. */
-static uint32_t bad_written(const checker *c, const sh_call *call) {
-    const sh_schema *schema = sh_call_schema(call);
-    uint32_t bad = 0;
-    for (uint32_t i = 0; i < sh_call_nargs(call); i++)
-        if (schema->params[i].written && is_bad_value(c, sh_call_arg(call, i))) bad |= 1u << i;
-    return bad;
+static bool is_result(const sh_call *call, const sh_tensor *t) {
+    for (uint32_t i = 0; i < sh_call_nresults(call); i++)
+        if (sh_value_as_tensor(sh_call_result(call, i)) == t) return true;
+    return false;
 }
 
 /* Arguments that the call wrote to are results too. */
-static sh_status check_written(checker *c, const sh_call *call, uint32_t written_bad) {
+static sh_status check_written(checker *c, const sh_call *call, const before *b) {
     const sh_schema *schema = sh_call_schema(call);
     const sh_carried nothing = {SH_KNOWN_NOTHING, SH_NO_DTYPE};
-    for (uint32_t i = 0; i < sh_call_nargs(call); i++)
-        if (schema->params[i].written)
-            SH_TRY(check_result(c, call, written_bad, sh_call_arg(call, i), nothing));
+    for (uint32_t i = 0; i < sh_call_nargs(call); i++) {
+        const sh_value v = sh_call_arg(call, i);
+        if (!schema->params[i].written || (v.tag == SH_TAG_TENSOR && is_result(call, v.as.tensor))) continue;
+        SH_TRY(check_result(c, call, b, v, nothing));
+    }
     return SH_PASS;
 }
 
@@ -307,11 +345,11 @@ static sh_status on_call(sh_mode *mode, sh_call *call) {
         return check_shown(c, call);
     }
     const sh_carried carried = sh_carry(call);
-    const uint32_t written_bad = bad_written(c, call);
+    const before b = look_before(c, call);
     SH_TRY(sh_next(call));
     for (uint32_t i = 0; i < sh_call_nresults(call); i++)
-        SH_TRY(check_result(c, call, written_bad, sh_call_result(call, i), carried));
-    return check_written(c, call, written_bad);
+        SH_TRY(check_result(c, call, &b, sh_call_result(call, i), carried));
+    return check_written(c, call, &b);
 }
 
 /* ---- making ---- */
