@@ -93,7 +93,11 @@ size_t sh_call_print(const sh_call *call, char *text, size_t size) {
     put_args(&out, call);
     put(&out, ")");
     for (uint32_t i = 0; call->has_result && i < call->nresults; i++) {
+        const sh_tensor *t = sh_value_as_tensor(call->results[i]);
         put(&out, i ? ", " : " -> ");
+        if (t && (t->flags & SH_TENSOR_WRAPPED) && i < call->schema->nreturns &&
+            *call->schema->returns[i].name)
+            put(&out, "%s=", call->schema->returns[i].name);
         put_value(&out, call->results[i]);
     }
     return out.length;

@@ -1,33 +1,6 @@
 #!/bin/sh
 # exec_tool.sh: what `shunt exec` does with its words, and what becomes of reports and statuses however a program ends.
-set -u
-build=${BUILD:-build}
-shunt=$(realpath "$build/shunt")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-case $build in */asan | */ubsan | */tsan | */fuzz) echo "a preloaded sanitizer is another test"; exit 77 ;; esac
-unset SHUNT_MODES SHUNT_OUT SHUNT_JSON SHUNT_HOOK LD_PRELOAD
-
-# check NAME STATUS WORDS COMMAND...: the status, and the words somewhere in stdout or stderr.
-check() {
-    name=$1 status=$2 words=$3
-    shift 3
-    "$@" >"$work/out" 2>"$work/err"
-    got=$?
-    if [ $got -eq "$status" ] && { [ -z "$words" ] || cat "$work/out" "$work/err" | grep -qF -- "$words"; }; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $name: status $got, expected $status and '$words'"
-        sed 's/^/    /' "$work/out" "$work/err"
-    fi
-}
-holds() { # NAME COMMAND...
-    name=$1
-    shift
-    if "$@" >/dev/null 2>&1; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $name"; fi
-}
+. tests/exec/checks.sh
 
 # ---- words and environment
 check 'the program is missing' 2 'the program is missing' "$shunt" exec
@@ -121,5 +94,4 @@ if command -v python3 >/dev/null; then
 fi
 holds 'which names the op' grep -q 'blas::dot' "$work/json"
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+finish

@@ -1,0 +1,31 @@
+/* lapack.h - one LAPACK call in flight, between its wrapper, what says where its tensors lie, and its kernel. */
+#ifndef SH_INTERPOSE_LAPACK_H
+#define SH_INTERPOSE_LAPACK_H
+
+#include "dispatch/chain.h"
+
+enum { SH_LAPACK_ARGUMENTS = 17, SH_LAPACK_INPUTS = 4 };
+
+struct sh_lapack_routine;
+
+typedef struct sh_lapack {
+    const struct sh_lapack_routine *routine;
+    void *const *args; /* as Fortran passes them: pointers, and the lengths of character arguments behind */
+    sh_function function; /* the real one */
+    sh_dtype dtype, real, integer;
+    bool straight; /* not to be shown: a workspace query, or LAPACK will refuse it */
+    bool ran;
+    uint32_t ninputs, nresults;
+    sh_argument inputs[SH_LAPACK_INPUTS];
+    sh_value results[SH_MAX_RESULTS]; /* NONE: a number that comes out, at the argument that `numbers` says */
+    int numbers[SH_MAX_RESULTS];
+    sh_tensor *lists[SH_MAX_RESULTS][2];
+    char texts[SH_LAPACK_INPUTS][2];
+} sh_lapack;
+
+/* Fills inputs and results, in the order of the schema, from the arguments of one driver. */
+#define LAPACK(op, letters, n, schema) void sh__lay_##op(sh_lapack *f);
+#include "interpose/lapack.def"
+#undef LAPACK
+
+#endif
