@@ -102,21 +102,24 @@ static void tell_failure(const sh_lapack *f) {
     sh_clear_error();
 }
 
-static void show(sh_lapack *f, const void *caller) {
+/* Was the call computed, by whomever? */
+static bool call_op(sh_lapack *f, const void *caller) {
     sh_value results[SH_MAX_RESULTS] = {{0}};
     sh_lapack *outer = current;
+    current = f;
+    const sh_status status = sh__call_by_name(f->routine->op, f->inputs, f->ninputs, results, caller);
+    current = outer;
+    return status >= 0 && put_results(f, results) >= 0;
+}
+
+static void show(sh_lapack *f, const void *caller) {
+    bool done = false;
     SH_SCOPE {
         f->routine->lay(f);
-        if (!f->straight) {
-            current = f;
-            if (sh__call_by_name(f->routine->op, f->inputs, f->ninputs, results, caller) < 0 ||
-                put_results(f, results) < 0)
-                tell_failure(f);
-            current = outer;
-        }
+        if (!f->straight) done = call_op(f, caller);
     }
     if (sh_error()) tell_failure(f);
-    if (!f->ran) f->routine->call(f->function, f->args);
+    if (!done && !f->ran) f->routine->call(f->function, f->args);
 }
 
 /* ---- wrappers ---- */
