@@ -27,7 +27,6 @@ if have_numpy; then
     holds 'in threads' grep -q 'blas::gemm.* at lines.py:24 in threaded$' "$work/err"
     holds 'in a child' grep -q 'blas::gemm.* at lines.py:32 in child$' "$work/err"
     check 'a profile by caller' 0 'blas::gemm at lines.py:12 in product' "$shunt" exec --mode profile:by=site -- "$python" tests/exec/lines.py
-    check 'the examples' 0 'in fit' sh examples/exec_numpy.sh
 fi
 
 finish
