@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -59,15 +60,25 @@ static Dwfl_Module *find_module(Dwarf_Addr address) {
     return failed ? NULL : dw.module(dw.session, address);
 }
 
+/* A C++ name as it is written, where the program has C++'s runtime. */
+static void put_symbol(const char *symbol, char *text, size_t size) {
+    char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
+    if (strncmp(symbol, "_Z", 2) == 0) *(void **)&demangle = dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    char *written = demangle ? demangle(symbol, NULL, NULL, NULL) : NULL;
+    snprintf(text, size, "%s", written ? written : symbol);
+    free(written);
+}
+
 static int from_debug_information(Dwarf_Addr address, char *text, size_t size) {
     int line = 0;
     Dwfl_Module *module = find_module(address);
     Dwfl_Line *found = module ? dw.source(dw.session, address) : NULL;
     const char *file = found ? dw.line_info(found, NULL, &line, NULL, NULL, NULL) : NULL;
     if (!file) return 0;
+    char name[256] = "";
     const char *symbol = dw.symbol(module, address), *base = strrchr(file, '/');
-    snprintf(text, size, "%s:%d%s%s", base ? base + 1 : file, line, symbol ? " in " : "",
-             symbol ? symbol : "");
+    if (symbol) put_symbol(symbol, name, sizeof name);
+    snprintf(text, size, "%s:%d%s%s", base ? base + 1 : file, line, *name ? " in " : "", name);
     return 1;
 }
 
@@ -81,8 +92,10 @@ void sh_site_text(const void *address, char *text, size_t size) {
     Dl_info info;
     if (known || !dladdr(address, &info)) return;
     const char *base = info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
+    char name[256];
+    if (info.dli_sname) put_symbol(info.dli_sname, name, sizeof name);
     if (info.dli_sname)
-        snprintf(text, size, "%s in %s", info.dli_sname, base ? base + 1 : "?");
+        snprintf(text, size, "%s in %s", name, base ? base + 1 : "?");
     else if (base)
         snprintf(text, size, "%s", base + 1);
 }

@@ -11,7 +11,7 @@
 /* "solve.py:12 in fit": the innermost frame outside of NumPy and SciPy. Takes the GIL if this thread had released it;
  * false on a thread that Python doesn't know, and while it shuts down. */
 bool sh__python_line(char *text, size_t size);
-/* "model.R:7", where R keeps source references; on R's own thread only, and nothing is allocated in R. */
+/* "model.R:7", where R keeps source references of files; on R's own thread only, and nothing is allocated in R. */
 bool sh__r_line(char *text, size_t size);
 
 #endif

@@ -51,12 +51,11 @@ static object *find_reference(void) {
     return NULL;
 }
 
+/* What R reads from its console or by -f has no file, and lines that are counted from each expression. */
 bool sh__r_line(char *text, size_t size) {
     if (getpid() != gettid() || !is_there()) return false;
     object *reference = find_reference();
-    if (!reference) return false;
-    const char *file = file_of(reference), *base = strrchr(file, '/');
-    const char *shown = base ? base + 1 : file;
-    snprintf(text, size, "%s%s%d", shown, *shown ? ":" : "line ", r.integers(reference)[0]);
-    return true;
+    const char *file = reference ? file_of(reference) : "", *base = strrchr(file, '/');
+    if (*file) snprintf(text, size, "%s:%d", base ? base + 1 : file, r.integers(reference)[0]);
+    return *file != 0;
 }
