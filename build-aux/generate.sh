@@ -11,7 +11,7 @@ new=$dir.new
 rm -rf "$new"
 mkdir -p "$dir" "$new/ops" "$new/interpose" "$new/graph/onnx"
 "$build/generate" "$new" ops/ops.def
-"$build/generate-wrappers" "$new/interpose" interpose/*.def
+"$build/generate-wrappers" "$new/interpose" interpose/blas.def
 protoc-c --proto_path="$(dirname "$proto")" --c_out="$new/graph/onnx" "$proto"
 
 (cd "$new" && find . -type f) | while read -r file; do

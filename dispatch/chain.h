@@ -114,7 +114,7 @@ sh_status sh__call_placed(const sh_op *op, const sh_schema *schema, sh_variant v
 /* sh_call_by_name from a frame that the caller names: two words on the C stack, alive through the call, of which the
  * second is the address in the program that the call stands for. */
 sh_status sh__call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results,
-                                  const void *caller);
+                           const void *caller);
 /* The op that a name stands for, "add_" for the in-place form of add too; NULL without an error if there is none. */
 const sh_op *sh__op_named(const char *name, sh_variant *variant);
 /* With one result: it, or NULL. The first is FUNCTIONAL, without a target. */

@@ -8,8 +8,7 @@
 #include "dispatch/tensor_impl.h"
 #include "interpose/machine.h"
 
-/* SHUNT_NESTED=1 shows the calls that a routine makes. */
-static bool shows_nested(void) {
+bool wr_shows_nested(void) {
     static atomic_int known; /* 1 + the answer */
     int answer = atomic_load_explicit(&known, memory_order_relaxed);
     if (!answer) {
@@ -59,7 +58,7 @@ static sh_status set_results(const wr_call *w, sh_call *call) {
 
 static sh_status run_words(wr_call *w, sh_call *call) {
     const wr_entry *entry = w->binding->entry;
-    const bool shows = shows_nested();
+    const bool shows = wr_shows_nested();
     sh_inside inside;
     if (shows) sh_inside_show(&inside);
     w->ran = true;

@@ -7,38 +7,43 @@
  * LAPACK itself calls, unless SHUNT_NESTED=1. */
 #include "interpose/lapack.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "dispatch/call.h"
-#include "dispatch/mode.h"
-#include "interpose/real.h"
+#include "dispatch/scope.h"
+#include "interpose/wrapper.h"
 #include "modes/environment.h"
-#include "ops/ops.h"
 
-#define SEEN __attribute__((visibility("default")))
 #define NAME(op) "lapack::" #op
 
 typedef struct sh_lapack_routine {
     const char *op;
     void (*lay)(sh_lapack *);
-    void (*call)(sh_function, void *const *args);
+    void (*call)(wr_function function, void *const *args);
 } routine;
 
 static __thread sh_lapack *current; /* what the kernel is to run */
 
 /* ---- the kernel ---- */
 
+static sh_status copy(const sh_lapack *f, sh_tensor *to, const sh_tensor *from) {
+    const int ndim = sh_tensor_ndim(to);
+    bool fits = sh_tensor_dtype(from) == sh_tensor_dtype(to) && sh_tensor_ndim(from) == ndim;
+    for (int i = 0; fits && i < ndim; i++) fits = sh_tensor_sizes(from)[i] == sh_tensor_sizes(to)[i];
+    if (!fits)
+        return sh_fail(SH_ERROR_SHAPE,
+                       "%s: a tensor in the program's place must stay %s of %lld elements, got %s of %lld",
+                       f->routine->op, sh_dtype_name(sh_tensor_dtype(to)), (long long)sh_tensor_numel(to),
+                       sh_dtype_name(sh_tensor_dtype(from)), (long long)sh_tensor_numel(from));
+    wr_copy(to, from);
+    return SH_OK;
+}
+
 /* What a mode put in the place of an input goes into the caller's memory. */
 static sh_status copy_edited(const sh_lapack *f, const sh_call *call) {
     for (uint32_t i = 0; i < f->ninputs; i++) {
-        sh_tensor *had = sh_value_as_tensor(f->inputs[i].value), *now = sh_call_tensor(call, i);
-        if (!had || !now || now == had) continue;
-        if (sh_tensor_dtype(now) != sh_tensor_dtype(had))
-            return sh_fail(SH_ERROR_DTYPE, "%s: argument %u must stay %s, got %s", f->routine->op, i,
-                           sh_dtype_name(sh_tensor_dtype(had)), sh_dtype_name(sh_tensor_dtype(now)));
-        if (!sh_copy_(had, now)) return sh_error()->code;
+        sh_tensor *had = sh_value_as_tensor(f->inputs[i]), *now = sh_call_tensor(call, i);
+        if (had && now && now != had) SH_TRY(copy(f, had, now));
     }
     return SH_OK;
 }
@@ -47,13 +52,21 @@ static sh_value read_number(const sh_lapack *f, int at) {
     return sh_value_int(f->integer == SH_I64 ? *(const int64_t *)f->args[at] : *(const int32_t *)f->args[at]);
 }
 
+static void run_real(sh_lapack *f) {
+    const bool shows = wr_shows_nested();
+    sh_inside inside;
+    f->ran = true;
+    if (shows) sh_inside_show(&inside);
+    f->routine->call(f->function, f->args);
+    if (shows) sh_inside_end(&inside);
+}
+
 static sh_status kernel(sh_call *call, void *user) {
     sh_lapack *f = current;
-    if (!f || f->routine->op != user)
+    if (!f || strcmp(f->routine->op, user) != 0)
         return sh_fail(SH_ERROR_UNSUPPORTED, "%s runs only where a program calls it", (const char *)user);
     SH_TRY(copy_edited(f, call));
-    f->ran = true;
-    f->routine->call(f->function, f->args);
+    run_real(f);
     for (uint32_t i = 0; i < f->nresults; i++) {
         const sh_value v = f->results[i];
         SH_TRY(sh_call_set_result(call, i, v.tag == SH_TAG_NONE ? read_number(f, f->numbers[i]) : v));
@@ -63,66 +76,74 @@ static sh_status kernel(sh_call *call, void *user) {
 
 /* ---- the op ---- */
 
-static sh_status put_tensor(sh_tensor *to, sh_tensor *from) {
-    return !from || from == to || sh_copy_(to, from) ? SH_OK : sh_error()->code;
+static void write_number(const sh_lapack *f, int at, const sh_tensor *t) {
+    const int64_t number = t ? sh_item_int(t) : 0;
+    if (f->integer == SH_I64)
+        *(int64_t *)f->args[at] = number;
+    else
+        *(int32_t *)f->args[at] = (int32_t)number;
 }
 
 /* What a mode or a hooked kernel gave instead goes where the caller looks. */
 static sh_status put_result(const sh_lapack *f, uint32_t i, sh_value v) {
     const sh_value had = f->results[i];
-    if (had.tag == SH_TAG_NONE) {
-        const int64_t number = v.tag == SH_TAG_TENSOR ? sh_item_int(v.as.tensor) : 0;
-        if (f->integer == SH_I64)
-            *(int64_t *)f->args[f->numbers[i]] = number;
-        else
-            *(int32_t *)f->args[f->numbers[i]] = (int32_t)number;
-        return SH_OK;
-    }
-    if (had.tag == SH_TAG_TENSOR) return put_tensor(had.as.tensor, sh_value_as_tensor(v));
-    for (uint32_t k = 0; k < had.count && k < v.count; k++)
-        SH_TRY(put_tensor(had.as.tensors[k], v.as.tensors[k]));
+    const sh_tensor *t = sh_value_as_tensor(v);
+    if (had.tag == SH_TAG_NONE) write_number(f, f->numbers[i], t);
+    if (had.tag == SH_TAG_TENSOR && t && t != had.as.tensor) return copy(f, had.as.tensor, t);
+    for (uint32_t k = 0; had.tag == SH_TAG_TENSORS && k < had.count && k < v.count; k++)
+        if (v.as.tensors[k] != had.as.tensors[k]) SH_TRY(copy(f, had.as.tensors[k], v.as.tensors[k]));
     return SH_OK;
 }
 
 static sh_status put_results(const sh_lapack *f, const sh_value *results) {
-    sh_switch off;
-    sh_status status = SH_OK;
-    sh_switch_off(&off, SH_OFF_ALL);
-    for (uint32_t i = 0; i < f->nresults && status >= 0; i++) status = put_result(f, i, results[i]);
-    sh_switch_end(&off);
-    return status;
+    for (uint32_t i = 0; i < f->nresults; i++) SH_TRY(put_result(f, i, results[i]));
+    return SH_OK;
 }
 
 /* A finding was told already. The program goes on in any case, with its own library's results. */
 static void tell_failure(const sh_lapack *f) {
     const sh_error_info *error = sh_error();
     if (error && error->code != SH_ERROR_FINDING)
-        sh_warn("%s: %s%s", f->routine->op, error->message,
-                f->ran ? "" : "; the program's own library computes it");
+        sh_warn("%s%s: %s", f->routine->op, f->ran ? "" : " ran unseen", error->message);
     sh_clear_error();
 }
 
 /* Was the call computed, by whomever? */
-static bool call_op(sh_lapack *f, const void *caller) {
-    sh_value results[SH_MAX_RESULTS] = {{0}};
+static bool call_op(sh_lapack *f, const sh_op *op, const void *site) {
+    sh_value args[SH_MAX_ARGS], results[SH_MAX_RESULTS] = {{0}};
     sh_lapack *outer = current;
     current = f;
-    const sh_status status = sh__call_by_name(f->routine->op, f->inputs, f->ninputs, results, caller);
+    memcpy(args, f->inputs, sizeof args);
+    const sh_status status = sh_op_call(op, args, NULL, results, site);
     current = outer;
     return status >= 0 && put_results(f, results) >= 0;
 }
 
-static void show(sh_lapack *f, const void *caller) {
+static void show(sh_lapack *f, const sh_op *op, const void *site) {
     bool done = false;
     SH_SCOPE {
         f->routine->lay(f);
-        if (!f->straight) done = call_op(f, caller);
+        if (!f->straight) done = call_op(f, op, site);
     }
     if (sh_error()) tell_failure(f);
     if (!done && !f->ran) f->routine->call(f->function, f->args);
 }
 
 /* ---- wrappers ---- */
+
+static const sh_dtype dtypes[] = {['s'] = SH_F32, ['d'] = SH_F64, ['c'] = SH_C64, ['z'] = SH_C128};
+
+static void intercept(const routine *r, const sh_op *op, const wr_binding *binding, wr_target *target,
+                      char letter, void *const *args, const void *site) {
+    sh_lapack f = {.routine = r,
+                   .args = args,
+                   .function = target->function,
+                   .dtype = dtypes[(unsigned char)letter],
+                   .real = letter == 's' || letter == 'c' ? SH_F32 : SH_F64,
+                   .integer = wr_target_width(target, binding->suffix) == 8 ? SH_I64 : SH_I32};
+    sh__environment_renew();
+    show(&f, op, site);
+}
 
 /* A parameter list of n pointers, and their names; a hidden length travels as well in a pointer. */
 #define P1 void *a0
@@ -172,48 +193,35 @@ static void show(sh_lapack *f, const void *caller) {
 #define V16 V15, args[15]
 #define V17 V16, args[16]
 
-static const sh_dtype dtypes[] = {['s'] = SH_F32, ['d'] = SH_F64, ['c'] = SH_C64, ['z'] = SH_C128};
-
-/* Stays in the stack while the call is on its way; a longjmp out of it leaves `current` below the stack's end. */
-static bool is_inner(const void *frame) {
-    if (current && (const void *)current < frame) current = NULL;
-    return current && !sh__nested();
-}
-
-static void run(const routine *r, const char *symbol, char letter, bool wide, void *const *args,
-                const void *frame) {
-    const sh_function function = sh__real(symbol, ((void *const *)frame)[1]);
-    sh__environment_renew();
-    const sh_op *op = sh_op_find(r->op);
-    if (is_inner(frame) || !op || sh_op_undisturbed(op, kernel)) {
-        r->call(function, args);
-        return;
+#define WRAPPER(symbol_, op, letter, prefix_, suffix_, n)                                       \
+    WR_SEEN void symbol_(P##n);                                                                 \
+    WR_SEEN void symbol_(P##n) {                                                                \
+        static wr_binding binding = {.symbol = #symbol_, .prefix = prefix_, .suffix = suffix_}; \
+        const void *const site = __builtin_return_address(0);                                   \
+        wr_target *target = wr_bound(&binding, site);                                           \
+        if (SH_LIKELY(!of_##op || sh_op_undisturbed(of_##op, kernel))) {                        \
+            ((void (*)(P##n))target->function)(N##n);                                           \
+            return;                                                                             \
+        }                                                                                       \
+        void *const args[] = {N##n};                                                            \
+        intercept(&routine_##op##_##n, of_##op, &binding, target, letter, args, site);          \
     }
-    sh_lapack f = {.routine = r,
-                   .args = args,
-                   .function = function,
-                   .dtype = dtypes[(unsigned char)letter],
-                   .real = letter == 's' || letter == 'c' ? SH_F32 : SH_F64,
-                   .integer = wide ? SH_I64 : SH_I32};
-    show(&f, frame);
-}
-
-#define WRAPPER(symbol, op, letter, wide, n)                                               \
-    SEEN void symbol(P##n);                                                                \
-    SEEN void symbol(P##n) {                                                               \
-        void *const args[] = {N##n};                                                       \
-        run(&routine_##op##_##n, #symbol, letter, wide, args, __builtin_frame_address(0)); \
-    }
-#define SPELLINGS(x, op, letter, n)                 \
-    WRAPPER(x##op##_, op, letter, false, n)         \
-    WRAPPER(x##op##_64_, op, letter, true, n)       \
-    WRAPPER(scipy_##x##op##_, op, letter, false, n) \
-    WRAPPER(scipy_##x##op##_64_, op, letter, true, n)
+#define SPELLINGS(x, op, letter, n)                        \
+    WRAPPER(x##op##_, op, letter, "", "", n)               \
+    WRAPPER(x##op##_64_, op, letter, "", "64_", n)         \
+    WRAPPER(scipy_##x##op##_, op, letter, "scipy_", "", n) \
+    WRAPPER(scipy_##x##op##_64_, op, letter, "scipy_", "64_", n)
 #define LETTERS_sd(op, n) SPELLINGS(s, op, 's', n) SPELLINGS(d, op, 'd', n)
 #define LETTERS_cz(op, n) SPELLINGS(c, op, 'c', n) SPELLINGS(z, op, 'z', n)
 #define LETTERS_sdcz(op, n) LETTERS_sd(op, n) LETTERS_cz(op, n)
+
+/* An op may stand on two lines: tentative definitions of one variable. */
+#define LAPACK(op, letters, n, schema) static const sh_op *of_##op;
+#include "interpose/lapack.def"
+#undef LAPACK
+
 #define LAPACK(op, letters, n, schema)                                                   \
-    static void call_##op##_##n(sh_function function, void *const *args) {               \
+    static void call_##op##_##n(wr_function function, void *const *args) {               \
         ((void (*)(P##n))function)(V##n);                                                \
     }                                                                                    \
     static const routine routine_##op##_##n = {NAME(op), sh__lay_##op, call_##op##_##n}; \
@@ -223,29 +231,22 @@ static void run(const routine *r, const char *symbol, char letter, bool wide, vo
 
 /* ---- the ops ---- */
 
-static void define(const char *name, const char *schema) {
-    static const char *const backends[] = {"cpu", "ref"};
-    const sh_op_options options = {.registrant = "LAPACK"};
-    sh_kernel handle;
-    sh_status status = sh_op_define(schema, &options, NULL);
+static const sh_op *define(const char *name, const char *schema) {
+    static const char *const backends[] = {"cpu", "ref"}, *const who = "the program's LAPACK";
+    const sh_op_options options = {.registrant = who};
+    const sh_op *op = NULL;
+    sh_status status = sh_op_define(schema, &options, &op);
     for (int i = 0; i < 2 && status >= 0; i++)
-        status = sh_kernel_register(name, backends[i], kernel, (void *)(uintptr_t)name, "LAPACK", &handle);
-    if (status < 0) sh_warn("%s: %s", name, sh_error() ? sh_error()->message : "can't be defined");
+        status = sh_kernel_register_base(name, backends[i], kernel, (void *)(uintptr_t)name, who, NULL);
+    if (status >= 0) return op;
+    sh_warn("%s can't be shown: %s", name, sh_error() ? sh_error()->message : "no reason");
     sh_clear_error();
+    return NULL;
 }
 
-/* A driver with two lines is one op. */
-__attribute__((constructor(201))) static void define_all(void) {
-    static const char *const names[] = {
-#define LAPACK(op, letters, n, schema) NAME(op),
+__attribute__((constructor)) static void define_all(void) {
+#define LAPACK(op, letters, n, schema) \
+    if (!of_##op) of_##op = define(NAME(op), NAME(op) schema);
 #include "interpose/lapack.def"
 #undef LAPACK
-    };
-    static const char *const schemas[] = {
-#define LAPACK(op, letters, n, schema) NAME(op) schema,
-#include "interpose/lapack.def"
-#undef LAPACK
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (i == 0 || strcmp(names[i], names[i - 1]) != 0) define(names[i], schemas[i]);
 }

@@ -2,25 +2,23 @@
 #ifndef SH_INTERPOSE_LAPACK_H
 #define SH_INTERPOSE_LAPACK_H
 
-#include "dispatch/chain.h"
-
-enum { SH_LAPACK_ARGUMENTS = 17, SH_LAPACK_INPUTS = 4 };
+#include "interpose/machine.h"
 
 struct sh_lapack_routine;
 
 typedef struct sh_lapack {
     const struct sh_lapack_routine *routine;
+    wr_function function; /* the real one */
     void *const *args; /* as Fortran passes them: pointers, and the lengths of character arguments behind */
-    sh_function function; /* the real one */
     sh_dtype dtype, real, integer;
     bool straight; /* not to be shown: a workspace query, or LAPACK will refuse it */
     bool ran;
     uint32_t ninputs, nresults;
-    sh_argument inputs[SH_LAPACK_INPUTS];
+    sh_value inputs[SH_MAX_ARGS];
     sh_value results[SH_MAX_RESULTS]; /* NONE: a number that comes out, at the argument that `numbers` says */
     int numbers[SH_MAX_RESULTS];
     sh_tensor *lists[SH_MAX_RESULTS][2];
-    char texts[SH_LAPACK_INPUTS][2];
+    char texts[SH_MAX_ARGS][2];
 } sh_lapack;
 
 /* Fills inputs and results, in the order of the schema, from the arguments of one driver. */

@@ -46,17 +46,13 @@ static sh_tensor *triangle(sh_lapack *f, int at, int64_t n, int ld, int uplo) {
     return t;
 }
 
-static void input(sh_lapack *f, sh_tensor *t) {
-    f->inputs[f->ninputs++] = (sh_argument){NULL, sh_value_tensor(t)};
-}
-static void named(sh_lapack *f, const char *name, sh_value value) {
-    f->inputs[f->ninputs++] = (sh_argument){name, value};
-}
-static void option(sh_lapack *f, const char *name, int at) {
+static void value(sh_lapack *f, sh_value v) { f->inputs[f->ninputs++] = v; }
+static void input(sh_lapack *f, sh_tensor *t) { value(f, sh_value_tensor(t)); }
+static void option(sh_lapack *f, int at) {
     char *text = f->texts[f->ninputs];
     text[0] = flag(f, at);
     text[1] = 0;
-    named(f, name, sh_value_string(text));
+    value(f, sh_value_string(text));
 }
 static void result(sh_lapack *f, sh_tensor *t) { f->results[f->nresults++] = sh_value_tensor(t); }
 static void number(sh_lapack *f, int at) {
@@ -151,7 +147,7 @@ void sh__lay_gesdd(sh_lapack *f) {
     const char job = flag(f, 0);
     workspace(f, 11);
     input(f, matrix(f, 3, m, n, 4));
-    option(f, "jobz", 0);
+    option(f, 0);
     result(f, vector(f, 5, smaller(m, n), f->real));
     result(f, left_vectors(f, job == 'O' && m < n ? 'A' : job, m, n, 3, 6));
     result(f, right_vectors(f, job == 'O' && m >= n ? 'A' : job, m, n, 3, 8));
@@ -162,8 +158,8 @@ void sh__lay_gesvd(sh_lapack *f) {
     const int64_t m = integer(f, 2), n = integer(f, 3);
     workspace(f, 12);
     input(f, matrix(f, 4, m, n, 5));
-    option(f, "jobu", 0);
-    option(f, "jobvt", 1);
+    option(f, 0);
+    option(f, 1);
     result(f, vector(f, 6, smaller(m, n), f->real));
     result(f, left_vectors(f, flag(f, 0), m, n, 4, 7));
     result(f, right_vectors(f, flag(f, 1), m, n, 4, 9));
@@ -206,8 +202,7 @@ void sh__lay_gelsd(sh_lapack *f) {
     f->straight |= integer(f, 6) < m || integer(f, 6) < n;
     input(f, matrix(f, 3, m, n, 4));
     input(f, matrix(f, 5, m, nrhs, 6));
-    named(f, "rcond",
-          sh_value_float(f->real == SH_F32 ? *(const float *)f->args[8] : *(const double *)f->args[8]));
+    value(f, sh_value_float(f->real == SH_F32 ? *(const float *)f->args[8] : *(const double *)f->args[8]));
     result(f, matrix(f, 5, n, nrhs, 6));
     result(f, vector(f, 7, smaller(m, n), f->real));
     number(f, 9);

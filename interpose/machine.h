@@ -152,6 +152,8 @@ wr_call *wr_call_of(const sh_tensor *t);
 sh_status wr_shadow_library(const char *path, char *backend, size_t size);
 
 /* kernel.c */
+/* SHUNT_NESTED=1 shows the calls that a routine makes. */
+bool wr_shows_nested(void);
 sh_status wr_kernel(sh_call *call, void *user);
 
 /* Where Fortran functions are found. */

@@ -9,6 +9,7 @@
 
 #include "dispatch/tensor_impl.h"
 #include "interpose/machine.h"
+#include "modes/environment.h"
 
 /* ---- reading ---- */
 
@@ -267,6 +268,7 @@ static void call_op(wr_call *w) {
 
 void wr_intercept(wr_binding *binding, wr_target *target, void **words, wr_result *result, const void *site) {
     wr_call w = {.binding = binding, .target = target, .words = words, .result = result, .site = site};
+    sh__environment_renew();
     w.width = wr_target_width(target, binding->suffix);
     if (wr_read(&w)) call_op(&w);
     if (!w.ran)
