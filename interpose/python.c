@@ -76,12 +76,12 @@ static bool in_package(const char *module, const char *package) {
     return strncmp(module, package, n) == 0 && (!module[n] || module[n] == '.') && !strstr(module, ".tests.");
 }
 
-/* Wrappers that NumPy makes as it is loaded are in no module. */
+/* Wrappers that NumPy makes as it is loaded are in no module; what imports it is Python's own. */
 static bool is_library(object *frame, const char *file) {
     object *globals = py.attribute(frame, "f_globals"), *name = globals ? py.item(globals, "__name__") : NULL;
     const char *module = name ? py.text(name) : NULL;
     const bool library = (module && (in_package(module, "numpy") || in_package(module, "scipy"))) ||
-                         strncmp(file, "<__array_function__", 19) == 0;
+                         strncmp(file, "<__array_function__", 19) == 0 || strncmp(file, "<frozen ", 8) == 0;
     py.drop(globals);
     return library;
 }

@@ -6,7 +6,7 @@
 if have gfortran Fortran && gfortran -g -o "$work/program" tests/exec/program.f90 -llapack -lblas; then
     same 'a Fortran program' "$work/program"
     check 'its calls are ops' 0 'blas::gemm(f64[5, 5], f64[5, 5]' "$shunt" exec --mode log -- "$work/program"
-    holds 'and name the line' grep -q 'blas::gemm.* at program.f90:18 in main' "$work/err"
+    holds 'and name the line' grep -q 'blas::gemm.* at program.f90:18 in MAIN__' "$work/err"
     holds 'drivers too' grep -q 'lapack::gesv.* at program.f90:' "$work/err"
     holds 'a singular matrix shows' grep -q 'lapack::gesv.*info=1' "$work/err"
     holds 'inner calls do not' sh -c "! grep -q 'blas::trsm' '$work/err'"
