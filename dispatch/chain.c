@@ -250,7 +250,7 @@ static sh_status walk_below(sh_call *call, const sh_entry *entry) {
     const sh_status status = frame->changed & SH_FRAME_MOVED ? walk_moved(call, entry->position, entry->below)
                                                              : sh__walk(call, entry->position, entry->below);
     frame->balance = balance;
-    sh__thread.gate |= changed;
+    sh__thread.gate = (sh__thread.gate & ~(uint32_t)SH_GATE_CHANGED) | changed;
     return status;
 }
 

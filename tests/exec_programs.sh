@@ -26,6 +26,8 @@ if have_numpy; then
     holds 'at module level' grep -q 'blas::gemm.* at lines.py:20$' "$work/err"
     holds 'in threads' grep -q 'blas::gemm.* at lines.py:24 in threaded$' "$work/err"
     holds 'in a child' grep -q 'blas::gemm.* at lines.py:32 in child$' "$work/err"
+    check 'inner calls are shown if asked' 0 '  blas::' "$shunt" exec --nested --mode log --mode profile -- "$python" tests/exec/lines.py
+    holds 'and leave nothing open' sh -c "! grep -q '^shunt:' '$work/err'"
     check 'a profile by caller' 0 'blas::gemm at lines.py:12 in product' "$shunt" exec --mode profile:by=site -- "$python" tests/exec/lines.py
 fi
 

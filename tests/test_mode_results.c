@@ -223,3 +223,26 @@ Test(mode_results, a_scope_in_a_kernel_that_a_mode_runs_keeps_its_results, .init
     SH_WITH_MODE(asks_ref) { cr_assert(eq(dbl, first(sh_call_op("mylib::twice", x)), 6)); }
     cr_assert(eq(dbl, on_ref, 6));
 }
+
+static sh_status in_scope(sh_call *call, void *user) {
+    (void)user;
+    SH_SCOPE { SH_TRY(sh_call_set_tensor(call, sh_call_tensor(call, 0))); }
+    return SH_OK;
+}
+
+static sh_status calls_next(sh_mode *mode, sh_call *call) {
+    (void)mode;
+    return sh_next(call) < 0 ? sh_error()->code : SH_PASS;
+}
+
+Test(mode_results, a_kernel_may_open_a_scope_below_a_mode_that_is_itself_called_in_one) {
+    sh_kernel kernel;
+    const sh_op_options options = {.registrant = "test"};
+    cr_assert(eq(int, sh_op_define("mine::same(Tensor x) -> Tensor", &options, NULL), SH_OK));
+    cr_assert(eq(int, sh_kernel_register("mine::same", "cpu", in_scope, NULL, "test", &kernel), SH_OK));
+    SH_SCOPE {
+        sh_tensor *x = number(3);
+        SH_WITH_MODE(calls_next) cr_expect(sh_call_op("mine::same", x) != NULL);
+        cr_expect(eq(ptr, (void *)(uintptr_t)sh_error(), NULL));
+    }
+}

@@ -40,3 +40,4 @@ if pid == 0:
     child()
     os._exit(0)
 os.waitpid(pid, 0)
+np.linalg.qr(np.ones((4, 3)))
