@@ -141,7 +141,7 @@ typedef struct wr_call {
 
 /* show.c: the call as an op, then the real function if that didn't run it. */
 void wr_intercept(wr_binding *binding, wr_target *target, void **words, wr_result *result, const void *site);
-/* Reads letters, lengths and steps; false if the routine would complain. */
+/* Reads letters, lengths and steps; false if the routine would complain, or do nothing. */
 bool wr_read(wr_call *w);
 /* The tensors of a call as it was read; false if one can't be shown. */
 bool wr_make_arrays(wr_call *w);

@@ -63,6 +63,15 @@ static bool read_order(wr_call *w) {
     return !order || w->row_major || *(const int32_t *)order == 102;
 }
 
+/* gemv and gbmv leave y as it is, even for a beta of 0, where the matrix has no columns. */
+static bool does_nothing(const wr_call *w) {
+    const wr_routine *r = w->binding->entry->routine;
+    for (uint32_t i = 0; i < r->nargs; i++)
+        if (r->args[i].kind == WR_ARRAY && r->args[i].ndim == 1 && r->args[i].dims[0] == WR_DIM_c)
+            return w->dims[WR_DIM_c] == 0;
+    return false;
+}
+
 bool wr_read(wr_call *w) {
     const wr_routine *r = w->binding->entry->routine;
     if (!read_order(w)) return false;
@@ -74,7 +83,7 @@ bool wr_read(wr_call *w) {
         if (a->kind == WR_LENGTH && (w->dims[a->dims[0]] = w->numbers[i]) < 0) return false;
     }
     derive(w);
-    return true;
+    return !does_nothing(w);
 }
 
 /* ---- arrays ---- */
