@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dispatch/memory_impl.h"
@@ -49,6 +50,57 @@ static FILE *open_path(const char *path) {
     return file;
 }
 
+/* ---- standard error of a program that isn't ours ---- it may close it, and a file of its own then has
+ * that number. If it closes our copy too, nobody gets the rest. */
+
+typedef struct origin {
+    int fd; /* ours */
+    dev_t device;
+    ino_t inode;
+} origin;
+
+static ssize_t origin_write(void *cookie, const char *text, size_t n) {
+    const origin *o = cookie;
+    struct stat now;
+    if (fstat(o->fd, &now) != 0 || now.st_dev != o->device || now.st_ino != o->inode) return (ssize_t)n;
+    const ssize_t written = write(o->fd, text, n);
+    return written < 0 ? 0 : written;
+}
+
+static int origin_close(void *cookie) {
+    origin *o = cookie;
+    struct stat now;
+    if (fstat(o->fd, &now) == 0 && now.st_dev == o->device && now.st_ino == o->inode) close(o->fd);
+    sh__free(o);
+    return 0;
+}
+
+/* Above what programs number their files with. */
+enum { HIGH = 200 };
+
+static int dup_stderr(void) {
+    const int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, HIGH);
+    return fd >= 0 ? fd : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
+/* Where the program began with none, reports are for nobody. */
+static FILE *open_origin(void) {
+    struct stat at;
+    const int fd = dup_stderr();
+    if (fd < 0 || fstat(fd, &at) != 0) return fopen("/dev/null", "we");
+    origin *o = sh__alloc(sizeof *o);
+    if (o) *o = (origin){fd, at.st_dev, at.st_ino};
+    const cookie_io_functions_t functions = {.write = origin_write, .close = origin_close};
+    FILE *file = o ? fopencookie(o, "w", functions) : NULL;
+    if (file) {
+        setvbuf(file, NULL, _IOLBF, 0);
+        return file;
+    }
+    sh__free(o);
+    close(fd);
+    return NULL;
+}
+
 /* Reports are for nobody: the file is begun all the same. */
 static FILE *open_muted(FILE *file) {
     if (file && file != stderr && fclose(file) != 0) return NULL;
@@ -60,7 +112,7 @@ sh_status sh_report_open(const char *out, FILE **file) {
     const bool named = out && *out && strcmp(out, "-") != 0;
     char *path = named ? sh__report_path(out) : NULL;
     if (named && !path) return SH_ERROR_MEMORY;
-    *file = named ? open_path(path) : stderr;
+    *file = named ? open_path(path) : goes_on() ? open_origin() : stderr;
     if (muted) *file = open_muted(*file);
     const sh_status status =
         *file ? SH_OK
