@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "modes/quote.h"
+#include "dispatch/quote.h"
 
 enum { KEPT = 64, KINDS = SH_FINDING_MISMATCH + 1 };
 static sh_finding kept[KEPT];

@@ -122,7 +122,10 @@ typedef struct sh_kernel {
 SH_API sh_status sh_kernel_register(const char *name, const char *backend, sh_boxed boxed, void *user,
                                     const char *registrant, sh_kernel *kernel);
 /* The same with a condition and a policy. Zero is "left out" throughout: (sh_kernel_options){.where = "numel=65536.."}. */
-enum { SH_KERNEL_CALLS_OPS = 1 /* a typed kernel that calls ops: modes are hidden while it runs */ };
+enum {
+    SH_KERNEL_CALLS_OPS = 1, /* a typed kernel that calls ops: modes are hidden while it runs */
+    SH_KERNEL_BASE = 2       /* it stays behind all others of its column, those of before too */
+};
 typedef struct sh_kernel_options {
     size_t size; /* sizeof(sh_kernel_options), or 0 for that of this header; no field past it is read */
     const char *backend; /* "cpu" if NULL */

@@ -48,13 +48,15 @@ const sh_registration *sh__fallback_of(uint32_t backend) {
     return atomic_load_explicit(&fallbacks[backend], memory_order_acquire);
 }
 
-static void link_in(sh_registration *r, sh_op *op, uint32_t column) {
-    sh_registration *_Atomic *head = column_of(op, column);
+/* In front of all others of its column, or behind them. */
+static void link_in(sh_registration *r, sh_op *op, uint32_t column, bool base) {
+    sh_registration *_Atomic *at = column_of(op, column);
     r->op = op;
     r->column = column;
     atomic_store(&r->state, SH_KERNEL_LIVE);
-    r->older = atomic_load(head);
-    atomic_store_explicit(head, r, memory_order_release);
+    for (sh_registration *older; base && (older = atomic_load(at));) at = &older->older;
+    atomic_store(&r->older, atomic_load(at));
+    atomic_store_explicit(at, r, memory_order_release);
 }
 
 void sh__register_builtin(sh_op *op, const sh_builtin_kernel *kernel) {
@@ -68,7 +70,7 @@ void sh__register_builtin(sh_op *op, const sh_builtin_kernel *kernel) {
                         .composite = composite && (op->tags & SH_OP_COMPOSITE),
                         .backend = composite ? SH_COMPOSITE : sh_backend_name(kernel->column)};
     if (r->slot.composite) r->slot.leaf = 0;
-    link_in(r, op, kernel->column);
+    link_in(r, op, kernel->column, false);
 }
 
 /* ---- what the table holds (D2, D4) ---- */
@@ -158,7 +160,7 @@ static sh_status read_hook(sh_hook *hook, const sh_kernel_options *o) {
 
 /* A registration with all that does not depend on the table's state. */
 static sh_registration *new_registration(const sh_slot *slot, const sh_kernel_options *o) {
-    const bool hooks = (o->where && *o->where) || (o->policy && *o->policy) || o->flags;
+    const bool hooks = (o->where && *o->where) || (o->policy && *o->policy) || (o->flags & SH_KERNEL_CALLS_OPS);
     sh_registration *r = sh__calloc(1, sizeof *r);
     char *who = r ? sh__strdup(o->registrant ? o->registrant : "unknown") : NULL;
     if (!who) {
@@ -176,11 +178,11 @@ static sh_registration *new_registration(const sh_slot *slot, const sh_kernel_op
     return NULL;
 }
 
-static sh_status link_new(sh_registration *r, sh_op *op, uint32_t column, sh_kernel *kernel) {
+static sh_status link_new(sh_registration *r, sh_op *op, uint32_t column, bool base, sh_kernel *kernel) {
     r->slot.composite = column == SH_COLUMN_COMPOSITE;
     r->slot.backend = r->slot.composite ? SH_COMPOSITE : sh_backend_name(column);
     SH_TRY(enter(r));
-    link_in(r, op, column);
+    link_in(r, op, column, base);
     if (op && column == SH_COLUMN_COMPOSITE) atomic_fetch_or(&op->tags, SH_OP_COMPOSITE);
     if (kernel) *kernel = (sh_kernel){r->index, r->generation};
     return SH_OK;
@@ -192,7 +194,7 @@ sh_registration *sh__register_locked(sh_op *op, uint32_t column, sh_boxed boxed,
     sh_registration *r = new_registration(&(sh_slot){.boxed = boxed, .form = SH_FORM_BOXED}, &o);
     if (!r) return NULL;
     r->fallthrough = !boxed;
-    if (link_new(r, op, column, NULL) >= 0) return r;
+    if (link_new(r, op, column, false, NULL) >= 0) return r;
     free_registration(r);
     return NULL;
 }
@@ -214,7 +216,7 @@ static sh_status do_register(const char *name, const sh_slot *slot, const sh_ker
     if (!r) return sh__error_ensure(SH_ERROR_MEMORY);
     r->fallthrough = fallthrough;
     sh__table_lock();
-    const sh_status status = link_new(r, op, column, kernel);
+    const sh_status status = link_new(r, op, column, (o->flags & SH_KERNEL_BASE) != 0, kernel);
     if (status >= 0) publish_for(op);
     sh__table_unlock();
     if (status < 0) {
@@ -271,31 +273,13 @@ sh_status sh_kernel_register(const char *name, const char *backend, sh_boxed box
     return do_register(name, &(sh_slot){.boxed = boxed, .form = SH_FORM_BOXED}, &o, false, kernel);
 }
 
-/* The newest of its column becomes the oldest. */
-static void move_under(sh_registration *r) {
-    sh_registration **at = column_of(r->op, r->column);
-    *at = r->older;
-    r->older = NULL;
-    while (*at) at = &(*at)->older;
-    *at = r;
-}
-
 sh_status sh_kernel_register_base(const char *name, const char *backend, sh_boxed boxed, void *user,
                                   const char *registrant, sh_kernel *kernel) {
-    uint32_t column = 0;
     if (!name || !boxed)
         return sh_fail(SH_ERROR_NULL, "sh_kernel_register_base: %s is NULL", name ? "the kernel" : "name");
-    if (sh__error_pending()) return sh_error()->code;
-    SH_TRY(column_index(backend, &column));
-    sh_op *op = sh__op_intern(name);
-    if (!op) return sh__error_ensure(SH_ERROR_MEMORY);
-    sh__table_lock();
-    sh_registration *r = sh__register_locked(op, column, boxed, user, registrant);
-    if (r) move_under(r);
-    if (r) publish_for(op);
-    if (r && kernel) *kernel = (sh_kernel){r->index, r->generation};
-    sh__table_unlock();
-    return r ? SH_OK : sh__error_ensure(SH_ERROR_MEMORY);
+    const sh_kernel_options o = {
+        .backend = backend, .registrant = registrant, .user = user, .flags = SH_KERNEL_BASE};
+    return do_register(name, &(sh_slot){.boxed = boxed, .form = SH_FORM_BOXED}, &o, false, kernel);
 }
 
 sh_status sh_kernel_fallthrough(const char *name, const char *backend, const char *registrant,

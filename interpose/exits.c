@@ -14,7 +14,7 @@
 
 #include "dispatch/memory_impl.h"
 #include "modes/environment.h"
-#include "modes/finding.h"
+#include "dispatch/finding.h"
 #include "modes/report.h"
 
 static pid_t process; /* whose modes these are */

@@ -12,7 +12,7 @@
 #include "dispatch/site.h"
 #include "dispatch/where.h"
 #include "modes/options.h"
-#include "modes/quote.h"
+#include "dispatch/quote.h"
 
 const sh_option sh__trace_options[] = {
     {"out", SH_OPTION_STRING, "trace-%p.json", NULL, "file to write, %p is the pid"},

@@ -1,7 +1,7 @@
 /* nancheck on calls that write over what they read: what was there before tells birth from arrival. */
 #include <math.h>
 
-#include "modes/finding.h"
+#include "dispatch/finding.h"
 #include "tests/modes.h"
 
 static void begin(void) {

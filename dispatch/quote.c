@@ -1,4 +1,4 @@
-#include "modes/quote.h"
+#include "dispatch/quote.h"
 
 /* JSON has no raw control characters, quotes or backslashes in a string. */
 void sh__quote(FILE *out, const char *text) {

@@ -1,6 +1,6 @@
 /* quote.h - text as a JSON string. */
-#ifndef SH_MODES_QUOTE_H
-#define SH_MODES_QUOTE_H
+#ifndef SH_DISPATCH_QUOTE_H
+#define SH_DISPATCH_QUOTE_H
 
 #include <stdio.h>
 
