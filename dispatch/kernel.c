@@ -160,7 +160,6 @@ static sh_status (*the_copier)(sh_tensor *to, const sh_tensor *from);
 void sh__set_copier(sh_status (*copier)(sh_tensor *to, const sh_tensor *from)) { the_copier = copier; }
 sh_status sh__host_copy(sh_tensor *to, const sh_tensor *from) { return the_copier(to, from); }
 
-
 sh_status sh__copy_into(const sh_call *call, sh_tensor *from) {
     sh_tensor *to = call->target;
     if (from == to) return SH_OK;

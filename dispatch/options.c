@@ -150,8 +150,8 @@ void sh_options_free(sh_options *o) {
     for (size_t i = 0; i < SH_MAX_OPTIONS; i++) sh__free(o->text[i]);
 }
 
-static sh_status find_key(const sh_spec_reader *r, const char *place, const sh_option_group *type, const char *key,
-                          size_t *found) {
+static sh_status find_key(const sh_spec_reader *r, const char *place, const sh_option_group *type,
+                          const char *key, size_t *found) {
     const char *names[SH_MAX_OPTIONS];
     size_t n = 0;
     for (; type->options[n].name; n++) {

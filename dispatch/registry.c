@@ -160,7 +160,8 @@ static sh_status read_hook(sh_hook *hook, const sh_kernel_options *o) {
 
 /* A registration with all that does not depend on the table's state. */
 static sh_registration *new_registration(const sh_slot *slot, const sh_kernel_options *o) {
-    const bool hooks = (o->where && *o->where) || (o->policy && *o->policy) || (o->flags & SH_KERNEL_CALLS_OPS);
+    const bool hooks =
+        (o->where && *o->where) || (o->policy && *o->policy) || (o->flags & SH_KERNEL_CALLS_OPS);
     sh_registration *r = sh__calloc(1, sizeof *r);
     char *who = r ? sh__strdup(o->registrant ? o->registrant : "unknown") : NULL;
     if (!who) {

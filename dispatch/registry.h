@@ -24,7 +24,7 @@ enum { SH_KERNEL_REMOVED, SH_KERNEL_LIVE, SH_KERNEL_OUT /* live, but taken out b
 struct sh_registration {
     sh_slot slot;
     sh_registration *_Atomic older; /* in the same column */
-    sh_hook *hook;          /* NULL: no condition, no policy */
+    sh_hook *hook;                  /* NULL: no condition, no policy */
     uint32_t index, generation, column;
     sh_op *op; /* NULL: a backend's fallback */
     uint8_t fallthrough;

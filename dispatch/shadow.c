@@ -179,7 +179,7 @@ void sh__shadow_compare(const sh_shadow *s, const sh_call *call, const sh_tolera
 
 void sh__difference_tell(const sh_difference *d, const sh_call *call, const char *mode, const char *kernel,
                          const char *reference, sh_finding *f) {
-    *f = (sh_finding){.mode = mode, .bad = d->bad, .total = d->total};
+    *f = (sh_finding){.kind = SH_FINDING_MISMATCH, .mode = mode, .bad = d->bad, .total = d->total};
     snprintf(f->what, sizeof f->what, "%.60s of %.80s is wrong", kernel, sh_call_name(call));
     sh_call_print(call, f->call, sizeof f->call);
     snprintf(f->scope, sizeof f->scope, "%s", sh_scope_path());

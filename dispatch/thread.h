@@ -78,10 +78,10 @@ typedef struct sh_thread {
     sh_storage *free_storages[SH_SMALL_CLASSES];
     int64_t live_tensors, live_bytes; /* may be negative: freed here, made elsewhere */
     sh_state state;
-    uint32_t depth; /* chains in flight */
-    uint32_t live;  /* bit p: position p has entries */
-    uint32_t skip;  /* SH_ENTRY_... flags of entries that now do not run */
-    uint32_t shown; /* the depth at which a kernel shows what it calls (foreign.h), or 0 */
+    uint32_t depth;                   /* chains in flight */
+    uint32_t live;                    /* bit p: position p has entries */
+    uint32_t skip;                    /* SH_ENTRY_... flags of entries that now do not run */
+    uint32_t shown;                   /* the depth at which a kernel shows what it calls (foreign.h), or 0 */
     uintptr_t stack_low, stack_limit; /* where the C stack ends, up to where it stays free (chain.c) */
     uint64_t sequence;                /* of pushes */
     uint64_t op_number;               /* function-level ops, while some mode counts them */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "interpose/machine.h"
+#include "modes/shadow.h"
 
 wr_entry *const *const wr_families[] = {wr_blas_entries, NULL};
 
@@ -75,6 +76,7 @@ static sh_status define(wr_routine *r, const char *who) {
 
 __attribute__((constructor)) static void define_all(void) {
     const char *who = registrant();
+    sh__shadow_library = wr_shadow_library;
     WR_EACH_ENTRY(e) {
         if (e->routine->of || define(e->routine, who) >= 0) continue;
         sh_warn("%s can't be shown: %s", e->symbol, sh_error() ? sh_error()->message : "no reason");

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dispatch/finding.h"
 #include "dispatch/memory_impl.h"
 #include "modes/environment.h"
-#include "dispatch/finding.h"
 #include "modes/report.h"
 
 static pid_t process; /* whose modes these are */

@@ -89,10 +89,7 @@ static sh_status put_result(const sh_lapack *f, uint32_t i, sh_value v) {
     const sh_value had = f->results[i];
     const sh_tensor *t = sh_value_as_tensor(v);
     if (had.tag == SH_TAG_NONE) write_number(f, f->numbers[i], t);
-    if (had.tag == SH_TAG_TENSOR && t && t != had.as.tensor) return copy(f, had.as.tensor, t);
-    for (uint32_t k = 0; had.tag == SH_TAG_TENSORS && k < had.count && k < v.count; k++)
-        if (v.as.tensors[k] != had.as.tensors[k]) SH_TRY(copy(f, had.as.tensors[k], v.as.tensors[k]));
-    return SH_OK;
+    return had.tag == SH_TAG_TENSOR && t && t != had.as.tensor ? copy(f, had.as.tensor, t) : SH_OK;
 }
 
 static sh_status put_results(const sh_lapack *f, const sh_value *results) {

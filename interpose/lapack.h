@@ -17,7 +17,6 @@ typedef struct sh_lapack {
     sh_value inputs[SH_MAX_ARGS];
     sh_value results[SH_MAX_RESULTS]; /* NONE: a number that comes out, at the argument that `numbers` says */
     int numbers[SH_MAX_RESULTS];
-    sh_tensor *lists[SH_MAX_RESULTS][2];
     char texts[SH_MAX_ARGS][2];
 } sh_lapack;
 

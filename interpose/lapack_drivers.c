@@ -60,13 +60,6 @@ static void number(sh_lapack *f, int at) {
     f->results[f->nresults++] = sh_none();
 }
 /* Up to two; NULL stands for none. */
-static void list(sh_lapack *f, sh_tensor *a, sh_tensor *b) {
-    sh_tensor **at = f->lists[f->nresults];
-    uint32_t n = 0;
-    if (a) at[n++] = a;
-    if (b) at[n++] = b;
-    f->results[f->nresults++] = sh_value_tensors(sh_tensors_of(at, n));
-}
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- the drivers ---- arguments are counted from 0, as in LAPACK's documentation of each */
@@ -190,9 +183,10 @@ void sh__lay_geev(sh_lapack *f) {
     const int vl = is_complex(f) ? 6 : 7;
     workspace(f, vl + 5);
     input(f, matrix(f, 3, n, n, 4));
-    list(f, vector(f, 5, n, f->dtype), is_complex(f) ? NULL : vector(f, 6, n, f->dtype));
-    list(f, flag(f, 0) == 'V' ? matrix(f, vl, n, n, vl + 1) : NULL,
-         flag(f, 1) == 'V' ? matrix(f, vl + 2, n, n, vl + 3) : NULL);
+    value(f, flag(f, 0) == 'V' ? sh_value_tensor(matrix(f, vl, n, n, vl + 1)) : sh_none());
+    result(f, vector(f, 5, n, f->dtype));
+    result(f, is_complex(f) ? none(f) : vector(f, 6, n, f->dtype));
+    result(f, flag(f, 1) == 'V' ? matrix(f, vl + 2, n, n, vl + 3) : none(f));
     number(f, 13);
 }
 

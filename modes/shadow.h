@@ -8,6 +8,6 @@
 
 /* Loads the BLAS library at `path`, registers its routines as kernels of a backend, and puts that one's name into
  * `backend` (`size` bytes). An error that names path and cause. NULL where no interposer is loaded. */
-extern sh_status (*sh__shadow_library)(const char *path, char *backend, size_t size);
+SH_API extern sh_status (*sh__shadow_library)(const char *path, char *backend, size_t size);
 
 #endif

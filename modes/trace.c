@@ -9,10 +9,10 @@
 
 #include "dispatch/candidates.h"
 #include "dispatch/memory_impl.h"
+#include "dispatch/quote.h"
 #include "dispatch/site.h"
 #include "dispatch/where.h"
 #include "modes/options.h"
-#include "dispatch/quote.h"
 
 const sh_option sh__trace_options[] = {
     {"out", SH_OPTION_STRING, "trace-%p.json", NULL, "file to write, %p is the pid"},

@@ -9,7 +9,7 @@ check 'a misspelt option' 2 'did you mean --mode' "$shunt" exec --moed log true
 check 'a bad mode points at its place' 2 '  ^' "$shunt" exec --mode lgo true
 check 'and is told before the program starts' 2 'did you mean log' "$shunt" exec --mode lgo sh -c 'echo started'
 holds 'indeed' [ ! -s "$work/out" ]
-check 'values are checked as by shunt run' 2 'there is no op relus' "$shunt" exec --swap relus=sin true
+check 'values are checked as by shunt run' 2 "there is no op 'relus'" "$shunt" exec --swap relus=sin true
 check 'a bad swap' 2 'expected A=B' "$shunt" exec --swap relu true
 check 'a bad kind of finding' 2 'did you mean nan' "$shunt" exec --fail-on inf,nam true
 check 'an empty kind' 2 'is none of' "$shunt" exec --fail-on nan, true

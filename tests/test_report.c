@@ -3,11 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dispatch/finding.h"
 #include "dispatch/memory_impl.h"
+#include "dispatch/quote.h"
 #include "dispatch/site.h"
 #include "modes/environment.h"
-#include "dispatch/finding.h"
-#include "dispatch/quote.h"
 #include "modes/report.h"
 #include "tests/fail_each.h"
 #include "tests/folder.h"
@@ -97,7 +97,8 @@ Test(report, a_checked_specification_is_not_pushed_and_reports_nothing) {
 
 Test(report, a_check_finds_what_a_push_would) {
     cr_expect(sh_mode_check_spec("lgo") < 0 && failed_with(SH_ERROR_SPEC, "did you mean log"));
-    cr_expect(sh_mode_check_spec("swap:from=relus,to=sin") < 0 && failed_with(SH_ERROR_SPEC, "no op relus"));
+    cr_expect(sh_mode_check_spec("swap:from=relus,to=sin") < 0 &&
+              failed_with(SH_ERROR_SPEC, "no op 'relus'"));
     cr_expect(sh_mode_check_spec("log:out=/no/such/x") < 0 && failed_with(SH_ERROR_FILE, "/no/such/x"));
     cr_expect(sh_mode_check_spec(NULL) < 0 && failed_with(SH_ERROR_NULL, "NULL"));
 }

@@ -199,7 +199,8 @@ sh_status sh_kernel_register_c(const char *name, const char *backend, const char
         atomic_init(&owner->hook, h);
         atomic_init(&owner->program, h->old);
         const char *who = options && options->registrant ? options->registrant : h->signature->text;
-        const sh_kernel_options own = {.backend = backend, .registrant = who, .user = owner, .removed = removed};
+        const sh_kernel_options own = {
+            .backend = backend, .registrant = who, .user = owner, .removed = removed};
         status = sh_kernel_register_with(name, run_hook, &own, kernel);
         if (status >= 0) return SH_OK;
     }

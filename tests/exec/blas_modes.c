@@ -216,13 +216,13 @@ static void after_a_longjmp_through_a_call_the_next_is_seen(void) {
 static void bad_arguments_are_the_librarys_to_complain_about(void) {
     extern void dgemv_(const char *, const int *, const int *, const double *, const double *, const int *,
                        const double *, const int *, const double *, double *, const int *, size_t);
-    const int n = 0, ld = 1, one = 1;
+    const int n = 1, none = 0, one = 1;
     const double alpha = 1;
     seen = 0;
     SH_WITH_MODE(watch) {
-        dgemv_("N", &n, &n, &alpha, a, &ld, b, &one, &alpha, c, &one, 1);
+        dgemv_("N", &n, &n, &alpha, a, &one, b, &one, &alpha, c, &one, 1);
         CHECK(seen == 1);
-        dgemv_("N", &n, &n, &alpha, a, &n, b, &one, &alpha, c, &one, 1);
+        dgemv_("N", &n, &n, &alpha, a, &none, b, &one, &alpha, c, &one, 1);
     }
     CHECK(seen == 1);
 }
