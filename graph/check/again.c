@@ -19,7 +19,7 @@ static sh_graph *capture(const sh_trial *t, const sh_shaping *shaping) {
     sh_capture *c = sh_capture_new(NULL);
     if (!c || !sh__instance_make(&in, t, shaping)) status = SH_ERROR_MEMORY;
     for (size_t i = 0; i < in.ntensors && status >= 0; i++) {
-        char name[24];
+        char name[32];
         snprintf(name, sizeof name, "input_%zu", i);
         status = sh_capture_input(c, in.tensors[i], name);
     }
