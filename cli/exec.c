@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/program.h"
 #include "dispatch/suggest.h"
+#include "modes/shadow.h"
 
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127, STOP = -1 };
 
@@ -31,6 +32,14 @@ static int join(char **all, char separator, const char *text) {
     free(*all);
     *all = joined;
     return EXIT_CLEAN;
+}
+
+/* shadow:lib= is opened in the program; here a missing file is told of. */
+static sh_status accept_library(const char *path, char *backend, size_t size) {
+    snprintf(backend, size, "ref");
+    if (!strchr(path, '/') || access(path, R_OK) == 0)
+        return SH_OK; /* without / it is the loader's to find */
+    return sh_fail(SH_ERROR_FILE, "%s: %s", path, strerror(errno));
 }
 
 /* An op of a plug-in or of the preloaded library isn't known here: such a mode is only read, and made in the program. */
@@ -220,6 +229,7 @@ static int run(const request *q) {
 
 int cli_exec(int argc, char **argv) {
     request q = {.argv = argv};
+    sh__shadow_library = accept_library;
     int code = cli_parse(argc, argv, "exec", options, take_word, &q);
     if (code == EXIT_CLEAN || code == STOP) code = run(&q);
     free(q.modes);

@@ -74,7 +74,8 @@ static sh_status define(wr_routine *r, const char *who) {
     return SH_OK;
 }
 
-__attribute__((constructor)) static void define_all(void) {
+/* Run by the library before it reads SHUNT_MODES, whose modes may ask for what is made here; else when this one is loaded. */
+__attribute__((constructor)) void sh__interposer_define(void) {
     const char *who = registrant();
     sh__shadow_library = wr_shadow_library;
     WR_EACH_ENTRY(e) {

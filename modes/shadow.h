@@ -10,4 +10,8 @@
  * `backend` (`size` bytes). An error that names path and cause. NULL where no interposer is loaded. */
 SH_API extern sh_status (*sh__shadow_library)(const char *path, char *backend, size_t size);
 
+/* The interposer's beginning, NULL where it isn't preloaded. The library's constructor, which reads SHUNT_MODES, runs before
+ * the interposer's, so it calls this first. Does nothing the second time. */
+SH_API __attribute__((weak)) void sh__interposer_define(void);
+
 #endif

@@ -40,7 +40,13 @@ if [ -e $reference/libblas.so.3 ]; then
     holds 'another BLAS rounds otherwise' sh -c "! cmp -s '$work/reference' '$work/expected'"
     LD_LIBRARY_PATH=$reference "$shunt" exec --mode profile -- "$work/blas" >"$work/out" 2>/dev/null
     holds 'and keeps its bits too' cmp -s "$work/reference" "$work/out"
+    shadow() { "$shunt" exec --fail-on mismatch --mode "shadow:lib=$reference/libblas.so.3,first=100000,ops=blas::ge*$1" -- "$work/blas"; }
+    check 'another BLAS agrees, call by call' 0 '' shadow ''
+    check 'but not to the last bit' 1 'differs from libblas' shadow ,tol=0,atol=0
 fi
+check 'a BLAS that is not there' 4 'No such file' "$shunt" exec --mode shadow:lib=/no/such.so true
+check 'nor for the loader' 2 'no-such-blas' "$shunt" exec --strict --mode shadow:lib=no-such-blas.so "$work/calls" multiply
+check 'a library without BLAS' 0 'has no BLAS' "$shunt" exec --mode shadow:lib=libm.so.6 "$work/calls" multiply
 
 # ---- what is seen of a call
 check 'shapes, and no input that beta 0 leaves out' 0 'blas::gemm(f64[3, 4], f64[4, 2], out=f64[3, 2]) -> f64[3, 2]' calls log multiply
