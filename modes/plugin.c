@@ -156,10 +156,7 @@ static sh_op_options options_of(const sh_plugin_op *o, const char *who) {
 static sh_status add_ops(const sh_plugin *p) {
     for (const sh_plugin_op *o = p->ops; o && o->schema; o++) {
         const sh_op_options options = options_of(o, p->name);
-        const sh_op *op;
-        SH_TRY(sh_op_define(o->schema, &options, &op));
-        if (o->composite)
-            SH_TRY(sh_kernel_register(sh_op_name(op), SH_COMPOSITE, o->composite, o->user, p->name, NULL));
+        SH_TRY(sh_op_define(o->schema, &options, NULL));
     }
     return SH_OK;
 }

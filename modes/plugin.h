@@ -41,9 +41,7 @@ typedef struct sh_plugin_backend {
 } sh_plugin_backend;
 typedef struct sh_plugin_op {
     const char *schema;
-    const sh_op_options *options; /* may be NULL */
-    sh_boxed composite;           /* the op written with other ops; optional */
-    void *user;                   /* for composite */
+    const sh_op_options *options; /* its kernels, infer function, ...; may be NULL */
 } sh_plugin_op;
 typedef struct sh_plugin_kernel {
     const char *op;

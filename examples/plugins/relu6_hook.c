@@ -74,9 +74,8 @@ static sh_status make_tally(const sh_options *options, sh_mode **mode) {
 static const sh_option options[] = {{"ops", SH_OPTION_STRING, NULL, NULL, "the op to count; default all"},
                                     {NULL, SH_OPTION_STRING, NULL, NULL, NULL}};
 static const sh_op_options clipped_options = {.infer = same_as_self, .tags = SH_OP_PURE | SH_OP_POINTWISE};
-static const sh_plugin_op ops[] = {
-    {"mine::clipped(Tensor self, float limit=6) -> Tensor", &clipped_options, NULL, NULL},
-    {NULL, NULL, NULL, NULL}};
+static const sh_plugin_op ops[] = {{"mine::clipped(Tensor self, float limit=6) -> Tensor", &clipped_options},
+                                   {NULL, NULL}};
 static const sh_plugin_kernel kernels[] = {
     {"relu6", "cpu", relu6, NULL}, {"mine::clipped", "cpu", clipped, NULL}, {NULL, NULL, NULL, NULL}};
 static const sh_plugin_mode modes[] = {{"tally", "counts calls", options, make_tally},

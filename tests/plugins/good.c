@@ -29,8 +29,8 @@ static sh_status make(const sh_options *options, sh_mode **mode) {
 static float hooked = 11, by_composite = 12, by_fallback = 13;
 static const sh_plugin_backend backends[] = {{"goodback", NULL, fill, &by_fallback},
                                              {NULL, NULL, NULL, NULL}};
-static const sh_plugin_op ops[] = {{"good::op(Tensor self) -> Tensor", NULL, fill, &by_composite},
-                                   {NULL, NULL, NULL, NULL}};
+static const sh_op_options op_options = {.composite = fill, .kernel_user = &by_composite};
+static const sh_plugin_op ops[] = {{"good::op(Tensor self) -> Tensor", &op_options}, {NULL, NULL}};
 static const sh_plugin_kernel kernels[] = {{"add", "cpu", fill, &hooked}, {NULL, NULL, NULL, NULL}};
 static const sh_option options[] = {{"level", SH_OPTION_INT, "3", NULL, "how good"},
                                     {NULL, SH_OPTION_STRING, NULL, NULL, NULL}};

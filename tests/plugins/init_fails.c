@@ -24,8 +24,8 @@ static const sh_device_vtable vtable = {SH_DEVICE_VTABLE_INIT, .allocate = alloc
                                         .copy = copy};
 static const sh_plugin_device devices[] = {{"halfway", &vtable, kernel, NULL}, {NULL, NULL, NULL, NULL}};
 static const sh_plugin_backend backends[] = {{"halfway2", NULL, NULL, NULL}, {NULL, NULL, NULL, NULL}};
-static const sh_plugin_op ops[] = {{"halfway::op(Tensor self) -> Tensor", NULL, kernel, NULL},
-                                   {NULL, NULL, NULL, NULL}};
+static const sh_op_options op_options = {.composite = kernel};
+static const sh_plugin_op ops[] = {{"halfway::op(Tensor self) -> Tensor", &op_options}, {NULL, NULL}};
 static const sh_plugin_kernel kernels[] = {{"add", "cpu", kernel, NULL}, {NULL, NULL, NULL, NULL}};
 static const sh_plugin_mode modes[] = {{"halfway", "never", NULL, make}, {NULL, NULL, NULL, NULL}};
 
