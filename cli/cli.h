@@ -49,8 +49,8 @@ int cli_parse(int argc, char **argv, const char *command, const cli_option *opti
 
 /* Prints "shunt COMMAND: message" and gives EXIT_USAGE. */
 int cli_usage(const char *command, const char *format, ...) SH_PRINTF(2, 3);
-/* For --hook PATH: loads a plug-in. */
-int cli_hook(const char *command, const char *path);
+/* For --hook PATH[,OPTIONS]: loads a plug-in. */
+int cli_hook(const char *command, const char *hook);
 /* What the program was at when something failed; with the kind of the error it gives the exit code. */
 typedef enum cli_stage {
     CLI_ASKED,  /* reading the command line and what stands on it: specifications, names, filters */

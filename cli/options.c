@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "dispatch/suggest.h"
 #include "graph/onnx/onnx.h"
+#include "modes/hooks.h"
 
 int cli_usage(const char *command, const char *format, ...) {
     va_list list;
@@ -57,8 +58,8 @@ int cli_failed(const char *command, cli_stage stage) {
     return code;
 }
 
-int cli_hook(const char *command, const char *path) {
-    return sh_plugin_load(path, NULL) < 0 ? cli_failed(command, CLI_ASKED) : EXIT_CLEAN;
+int cli_hook(const char *command, const char *hook) {
+    return sh__hook_load(hook, strlen(hook)) < 0 ? cli_failed(command, CLI_ASKED) : EXIT_CLEAN;
 }
 
 int cli_number(const char *command, const char *option, const char *text, int64_t *number) {

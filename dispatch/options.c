@@ -71,6 +71,16 @@ static const char *closing(const char *at, char open) {
     return NULL;
 }
 
+const char *sh__options_end(const char *at, const char *stops) {
+    for (; *at && !strchr(stops, *at); at++) {
+        if (*at != '=') continue;
+        const char *value = at + 1 + strspn(at + 1, " ");
+        const char *end = *value && strchr("['\"", *value) ? closing(value + 1, *value) : NULL;
+        if (end) at = end;
+    }
+    return at;
+}
+
 static sh_status read_quoted(sh_spec_reader *r, char **value) {
     const char open = *r->at;
     const char *start = r->at++;

@@ -41,5 +41,8 @@ sh_status sh__reader_group(sh_spec_reader *r, const char *kind, const sh_option_
  * an error too. */
 sh_status sh__reader_options(sh_spec_reader *r, sh_options *o);
 void sh_options_free(sh_options *o);
+/* Where options that begin at `at` meet one of the stops outside of a value in brackets or quotes, or end. Exported for
+ * the tool alone. */
+SH_API const char *sh__options_end(const char *at, const char *stops);
 
 #endif

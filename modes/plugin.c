@@ -161,9 +161,19 @@ static sh_status add_ops(const sh_plugin *p) {
     return SH_OK;
 }
 
-static sh_status add_kernels(const sh_plugin *p) {
-    for (const sh_plugin_kernel *k = p->kernels; k && k->op; k++)
-        SH_TRY(sh_kernel_register(k->op, k->backend, k->boxed, k->user, p->name, NULL));
+/* Options that no kernel would obey are a mistake. */
+static sh_status add_kernels(const sh_plugin *p, const sh_hook_options *given) {
+    const sh_plugin_kernel *k = p->kernels;
+    if ((given->where || given->policy) && !(k && k->op))
+        return sh_fail(SH_ERROR_PLUGIN, "there is no kernel in its table that the options could be for");
+    for (; k && k->op; k++) {
+        const sh_kernel_options options = {.backend = k->backend,
+                                           .where = given->where,
+                                           .policy = given->policy,
+                                           .registrant = p->name,
+                                           .user = k->user};
+        SH_TRY(sh_kernel_register_with(k->op, k->boxed, &options, NULL));
+    }
     return SH_OK;
 }
 
@@ -183,11 +193,11 @@ static sh_status run_init(const sh_plugin *p, const char *path) {
     return SH_OK;
 }
 
-static sh_status add_all(const sh_plugin *p, const char *path) {
+static sh_status add_all(const sh_plugin *p, const char *path, const sh_hook_options *options) {
     SH_TRY(add_devices(p));
     SH_TRY(add_backends(p));
     SH_TRY(add_ops(p));
-    SH_TRY(add_kernels(p));
+    SH_TRY(add_kernels(p, options));
     SH_TRY(add_modes(p));
     return run_init(p, path);
 }
@@ -201,10 +211,10 @@ static sh_status name_the_file(const char *path, sh_status status) {
     return sh_fail(status, "plug-in %s: %s", path, message);
 }
 
-static sh_status bring_in(record *r) {
+static sh_status bring_in(record *r, const sh_hook_options *options) {
     SH_TRY(sh__journal_open(&r->journal));
     r->loading = true;
-    const sh_status status = add_all(&r->plugin, r->path);
+    const sh_status status = add_all(&r->plugin, r->path, options);
     r->loading = false;
     sh__journal_close(&r->journal);
     if (status >= 0) return SH_OK;
@@ -226,7 +236,7 @@ static record *record_of(void *object, const char *path) {
     return &records[record_count++];
 }
 
-static sh_status load_locked(const char *path, record **loaded) {
+static sh_status load_locked(const char *path, const sh_hook_options *options, record **loaded) {
     void *object = open_object(path);
     if (!object) return no_object(path);
     SH_TRY(check_copy(object, path));
@@ -234,26 +244,36 @@ static sh_status load_locked(const char *path, record **loaded) {
     if (!r) return sh__error_ensure(SH_ERROR_MEMORY);
     if (r->loading) return sh_fail(SH_ERROR_PLUGIN, "plug-in %s: its init loads itself", path);
     if (r->live) {
-        sh_warn("plug-in %s is loaded already, and once is enough", path);
+        sh_warn("plug-in %s is loaded already, %s", path,
+                options->where || options->policy ? "and keeps the options that it was loaded with"
+                                                  : "and once is enough");
         return SH_OK;
     }
     SH_TRY(read_entry(object, path, &r->plugin));
-    SH_TRY(bring_in(r));
+    SH_TRY(bring_in(r, options));
     r->live = true;
     r->generation++;
     return SH_OK;
 }
 
-sh_status sh_plugin_load(const char *path, sh_plugin_handle *handle) {
+sh_status sh_plugin_load_with(const char *path, const char *options, sh_plugin_handle *handle) {
     record *r = NULL;
+    sh_hook_options read;
     if (sh__error_pending()) return sh_error()->code;
     if (!path || !*path)
         return sh_fail(SH_ERROR_NULL, "sh_plugin_load: the path is %s", path ? "empty" : "NULL");
+    const sh_status bad = sh__hook_options_read(options, &read);
+    if (bad < 0) return name_the_file(path, bad);
     pthread_mutex_lock(&lock);
-    const sh_status status = load_locked(path, &r);
+    const sh_status status = load_locked(path, &read, &r);
     if (status >= 0 && handle) *handle = (sh_plugin_handle){(uint32_t)(r - records), r->generation};
     pthread_mutex_unlock(&lock);
+    sh__hook_options_free(&read);
     return status;
+}
+
+sh_status sh_plugin_load(const char *path, sh_plugin_handle *handle) {
+    return sh_plugin_load_with(path, NULL, handle);
 }
 
 static void unload_locked(record *r) {
@@ -290,22 +310,4 @@ bool sh_plugin_at(size_t i, sh_plugin_info *info) {
     }
     pthread_mutex_unlock(&lock);
     return found;
-}
-
-/* ---- lists of paths ---- */
-
-sh_status sh__hooks_load(const char *paths, void (*failed)(void)) {
-    sh_status first = SH_OK;
-    for (const char *at = paths; *at;) {
-        const size_t n = strcspn(at, ":");
-        char *path = n ? strndup(at, n) : NULL;
-        const sh_status status = !n     ? SH_OK
-                                 : path ? sh_plugin_load(path, NULL)
-                                        : sh_fail(SH_ERROR_MEMORY, "out of memory");
-        free(path);
-        if (status < 0) failed();
-        if (first >= 0) first = status;
-        at += n + (at[n] == ':');
-    }
-    return first;
 }

@@ -9,6 +9,7 @@
  *
  *     cc -shared -fPIC $(pkg-config --cflags shunt) mine.c -o mine.so     # not linked with shunt: the program has it
  *     SHUNT_HOOK=./mine.so program        or   shunt run --hook ./mine.so model.onnx   or   sh_plugin_load("./mine.so", NULL)
+ *     SHUNT_HOOK='./mine.so,dtype=f32,policy=[verify:first=3]' program     # where its kernels are used, and how far trusted
  *
  * The tables are registered in the order of the struct's fields, then `init` runs and may register more by any function of
  * this library: all that it registers belongs to the plug-in. If anything fails nothing of it stays. A plug-in's code is never
@@ -45,7 +46,7 @@ typedef struct sh_plugin_op {
 } sh_plugin_op;
 typedef struct sh_plugin_kernel {
     const char *op;
-    const char *backend; /* or SH_COMPOSITE */
+    const char *backend; /* or SH_COMPOSITE; NULL: cpu */
     sh_boxed boxed;
     void *user;
 } sh_plugin_kernel;
@@ -92,6 +93,11 @@ typedef struct sh_plugin_handle {
  * file that is missing or no shared object, no entry, another ABI, a size too small. What the plug-in itself fails of is
  * its own error, with the file named. */
 SH_API sh_status sh_plugin_load(const char *path, sh_plugin_handle *handle);
+/* The same with a condition and a policy for every kernel of its table, "dtype=f32,numel=65536..,policy=[verify:first=3]":
+ * the keys are those of sh_kernel_options.where, and policy. Kernels that come with an op of its own (sh_op_options) or
+ * from `init` are left alone. SH_ERROR_SPEC, with a caret under the place, where the options can't be read;
+ * SH_ERROR_PLUGIN where the table has no kernel. NULL: no options. */
+SH_API sh_status sh_plugin_load_with(const char *path, const char *options, sh_plugin_handle *handle);
 /* Takes back all that it registered. SH_ERROR_HANDLE if it was unloaded before. */
 SH_API sh_status sh_plugin_unload(sh_plugin_handle handle);
 

@@ -67,6 +67,60 @@ check 'empty entries are nothing' 0 '' env SHUNT_HOOK="::" "$BUILD/examples/01_a
 check '--hook needs a value' 2 'needs a value' "$shunt" run --hook
 (cd "$examples" && check 'a file in the current folder' 0 'mine::clipped' "$shunt" ops --hook relu6_hook.so 'mine::*'; exit "$failed") || failed=$((failed + 1))
 
+# ---- conditions and policies
+relu() { "$shunt" run "$@" "$work/relu.onnx" 2>"$work/err"; }
+status() { relu "$@" >"$work/out"; echo $?; }
+holds() { # TITLE COMMAND...
+    title=$1
+    shift
+    if "$@" >/dev/null 2>&1; then passed=$((passed + 1)); else
+        failed=$((failed + 1))
+        echo "FAILED: $title"
+        cat "$work/out" "$work/err"
+    fi
+}
+relu >"$work/right"
+right() { cmp -s "$work/out" "$work/right"; }
+broken=$plugins/broken.so
+holds 'a broken kernel that is trusted' [ "$(status --hook "$broken")" -eq 0 ]
+lacks 'gives what it gives' "$(tail -n 1 "$work/right")"
+holds 'a condition that the call does not meet' [ "$(status --hook "$broken,numel=1000000..")" -eq 0 ]
+holds 'leaves it to the built-in kernel' right
+holds 'one that is verified is a finding' [ "$(status --hook "$broken,dtype=f32,policy=[verify:first=5]")" -eq 1 ]
+holds 'and gives the right numbers' right
+holds 'and is told' grep -q '^shunt: verify: relu(.*kernel broken.*it is taken out' "$work/err"
+relu --hook "$broken,policy=[verify:first=5]" --json - >"$work/out"
+holds 'in JSON too' grep -q '"mode": *"verify"' "$work/out"
+check 'in the environment brackets hold a colon' 0 'numel 6 is too small' sh -c \
+    "SHUNT_VERBOSE=dispatch SHUNT_HOOK='$broken,policy=[verify:first=5],numel=100..:$examples/relu6_hook.so' '$shunt' run '$work/relu.onnx'"
+check 'and the next one is loaded' 0 'mine::clipped' \
+    env SHUNT_HOOK="$broken,policy=[verify:first=5]:$examples/relu6_hook.so" "$shunt" ops 'mine::*'
+check 'a key that there is not' 2 'did you mean dtype' "$shunt" run --hook "$broken,dtyp=f32" "$work/relu.onnx"
+check 'is shown at its place' 2 '        ^' "$shunt" run --hook "$broken,call=1,dtyp=f32" "$work/relu.onnx"
+check 'a bad value' 2 'a range A..B' "$shunt" run --hook "$broken,numel=many" "$work/relu.onnx"
+check 'a bad dtype' 2 'there is no such dtype' "$shunt" run --hook "$broken,dtype=f33" "$work/relu.onnx"
+check 'a bad policy' 2 'did you mean verify' "$shunt" run --hook "$broken,policy=verfy" "$work/relu.onnx"
+check 'a bracket that is left open' 2 'no ] closes this' "$shunt" run --hook "$broken,policy=[verify" "$work/relu.onnx"
+check 'in the environment too' 2 "SHUNT_HOOK: plug-in $broken: there is no option 'dtyp'" \
+    env SHUNT_HOOK="$broken,dtyp=f32" "$shunt" run "$work/relu.onnx"
+check 'options for a plug-in without kernels' 2 'no kernel in its table' \
+    "$shunt" run --hook "$plugins/sizes.so,dtype=f32" "$work/relu.onnx"
+for command in graph ops modes; do
+    check "a bad option: $command" 2 'did you mean numel' "$shunt" $command --hook "$broken,numl=1" "$work/relu.onnx"
+done
+
+# ---- SHUNT_VERBOSE
+check 'SHUNT_VERBOSE=dispatch' 0 'dispatch: relu(' env SHUNT_VERBOSE=dispatch "$shunt" run "$work/relu.onnx"
+check 'a word that it does not know' 2 'did you mean dispatch' env SHUNT_VERBOSE=dispach "$shunt" run "$work/relu.onnx"
+BROKEN=crash SHUNT_VERBOSE=crash "$shunt" run --hook "$broken" --mode "trace:out=$work/trace" "$work/relu.onnx" \
+    >"$work/out" 2>"$work/err"
+holds 'a crash in a hooked kernel is one' [ $? -ne 0 ]
+# A shell may add its own words.
+last_word() { grep '^shunt: ' "$work/err" | tail -n 1 | grep -q '^shunt: crashed in relu(.*kernel broken (cpu)$'; }
+case $SANITIZE in *address*) ;; *) holds 'its call is the last word' last_word ;; esac
+last_event() { tail -n 1 "$work/trace" | grep -q '"name":"relu".*"ph":"B"'; }
+holds 'and the last of the trace' last_event
+
 # A tool that shows its symbols serves a plug-in that was linked with the library, too.
 check 'a plug-in with a copy of the library, in the tool' 0 'second copy' \
     env SHUNT_HOOK="$plugins/second_copy.so" "$shunt" doctor

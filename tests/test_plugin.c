@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "modes/hooks.h"
 #include "tests/fail_each.h"
 #include "tests/folder.h"
 
@@ -236,9 +237,60 @@ Test(plugin, its_kernel_wins_over_the_built_in_one_with_a_note_that_names_both) 
     cr_expect(ne(ptr, strstr(warned, "good's init replaces built-in"), NULL), "%s", warned);
 }
 
+/* ---- options ---- */
+
+Test(plugin, options_hold_for_each_kernel_of_its_table_and_no_other) {
+    cr_assert(eq(int, sh_plugin_load_with(test_plugin("good"), "numel=4..,policy=[fallback]", NULL), SH_OK));
+    SH_SCOPE {
+        sh_tensor *small = SH_FLOATS(1, 2), *large = SH_FLOATS(1, 2, 3, 4);
+        cr_expect(eq(dbl, first_of(sh_add(small, small)), 2));
+        cr_expect(eq(dbl, first_of(sh_add(large, large)), 11));
+        cr_expect(eq(dbl, first_of(sh_mul(small, 5.0)), 11)); /* init's */
+        cr_expect(eq(dbl, first_of(sh_call_op("good::op", small)), 12));
+    }
+}
+
+static bool refuses_options(const char *options, const char *part) {
+    sh_plugin_info info;
+    const sh_status status = sh_plugin_load_with(test_plugin("good"), options, NULL);
+    return status == SH_ERROR_SPEC && says(part) && !sh_plugin_at(0, &info) && sh_table_check() == SH_OK;
+}
+
+Test(plugin, a_bad_option_is_shown_at_its_place_and_nothing_stays) {
+    cr_expect(
+        refuses_options("numel=4..,dtyp=f32", "did you mean dtype\n  numel=4..,dtyp=f32\n            ^"));
+    cr_expect(refuses_options("policy=[verify:frist=3]", "did you mean first\n  verify:frist=3\n         ^"));
+    cr_expect(refuses_options("policy=verify,shape=[2,x]", "'x' is no size"));
+    cr_expect(refuses_options("policy=verify,policy=fallback", "given twice: 'policy'"));
+    cr_expect(refuses_options("numel=4..;dtype=f32", "expected , here"));
+    expect_good(false);
+}
+
+Test(plugin, options_for_one_that_is_loaded_already_are_told_to_be_void) {
+    load_good();
+    cr_expect(eq(int, sh_plugin_load_with(test_plugin("good"), "numel=4..", NULL), SH_OK));
+    cr_expect(ne(ptr, strstr(warned, "keeps the options that it was loaded with"), NULL), "%s", warned);
+}
+
+Test(plugin, a_colon_ends_a_hook_only_outside_of_values) {
+    static const char *const first[] = {"a.so",
+                                        "a[1].so",
+                                        "",
+                                        "a.so,policy=[verify:first=3]",
+                                        "a.so,scope='x:y',numel=4",
+                                        "a.so,scope= [a[:]b]",
+                                        "a.so,scope=it's"};
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        char list[64];
+        snprintf(list, sizeof list, "%s:b.so", first[i]);
+        cr_expect(eq(sz, sh__hook_length(list), strlen(first[i])), "%s", list);
+        cr_expect(eq(sz, sh__hook_length(first[i]), strlen(first[i])), "%s", first[i]);
+    }
+}
+
 static bool load_and_unload(void) {
     sh_plugin_handle handle;
-    if (sh_plugin_load(test_plugin("good"), &handle) < 0) return false;
+    if (sh_plugin_load_with(test_plugin("good"), "numel=1..,policy=[fallback]", &handle) < 0) return false;
     return sh_plugin_unload(handle) >= 0;
 }
 
