@@ -10,7 +10,10 @@
 
 #include "cli/cli.h"
 #include "cli/program.h"
+#include "dispatch/options.h"
 #include "dispatch/suggest.h"
+#include "dispatch/verbose.h"
+#include "modes/hooks.h"
 #include "modes/shadow.h"
 
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127, STOP = -1 };
@@ -42,14 +45,8 @@ static sh_status accept_library(const char *path, char *backend, size_t size) {
     return sh_fail(SH_ERROR_FILE, "%s: %s", path, strerror(errno));
 }
 
-/* An op of a plug-in or of the preloaded library isn't known here: such a mode is only read, and made in the program. */
 static int take_mode(void *context, const char *value) {
-    request *q = context;
-    char *explained = NULL;
-    sh_status status = sh_mode_explain(value, &explained);
-    free(explained);
-    if (status >= 0 && !strstr(value, "::")) status = sh_mode_check_spec(value);
-    return status < 0 ? cli_failed("exec", CLI_ASKED) : join(&q->modes, ';', value);
+    return join(&((request *)context)->modes, ';', value);
 }
 
 static int take_swap(void *context, const char *value) {
@@ -61,19 +58,21 @@ static int take_swap(void *context, const char *value) {
     return code;
 }
 
+/* Loaded here too: what is wrong with it is told before the program starts, and its modes and backends are known. What it
+ * replaces is told once, by the program. */
 static int take_hook(void *context, const char *value) {
     request *q = context;
-    if (strchr(value, ':'))
+    if (value[sh__hook_length(value)])
         return cli_usage("exec", "--hook %s: a path with : in it can't be passed on", value);
-    if (access(value, R_OK) != 0) return cli_usage("exec", "--hook %s: %s", value, strerror(errno));
-    return join(&q->hooks, ':', value);
+    sh_set_warning_sink(sh_warnings_off, NULL);
+    const int code = cli_hook("exec", value);
+    sh_set_warning_sink(NULL, NULL);
+    return code == EXIT_CLEAN ? join(&q->hooks, ':', value) : code;
 }
 
 static int take_backend(void *context, const char *value) {
-    request *q = context;
-    q->backend = value;
-    if (q->hooks || sh_backend_set_default(value) >= 0) return EXIT_CLEAN;
-    return cli_failed("exec", CLI_ASKED);
+    ((request *)context)->backend = value;
+    return EXIT_CLEAN;
 }
 
 /* The rest of the list must be known words. */
@@ -97,8 +96,8 @@ static int take_fail_on(void *context, const char *value) {
 
 static int take_verbose(void *context, const char *value) {
     ((request *)context)->verbose = value;
-    return strcmp(value, "dispatch") == 0 ? EXIT_CLEAN
-                                          : cli_usage("exec", "--verbose %s: expected dispatch", value);
+    const bool good = sh_set_verbose(value) >= 0 && sh_set_verbose(NULL) >= 0;
+    return good ? EXIT_CLEAN : cli_failed("exec", CLI_ASKED);
 }
 static int take_out(void *context, const char *value) {
     ((request *)context)->out = value;
@@ -139,6 +138,34 @@ static const cli_option options[] = {
     {"--verbose", true, take_verbose},
     {NULL, false, NULL},
 };
+
+/* ---- what only all options together tell ---- */
+
+/* An op of the preloaded library isn't known here: such a mode is only read, and made in the program. */
+static int check_mode(const char *spec) {
+    char *explained = NULL;
+    sh_status status = sh_mode_explain(spec, &explained);
+    free(explained);
+    if (status >= 0 && !strstr(spec, "::")) status = sh_mode_check_spec(spec);
+    return status < 0 ? cli_failed("exec", CLI_ASKED) : EXIT_CLEAN;
+}
+
+static int check_modes(const char *specs) {
+    int code = EXIT_CLEAN;
+    for (const char *at = specs; at && code == EXIT_CLEAN;) {
+        const char *end = sh__options_end(at, ";");
+        char *spec = strndup(at, (size_t)(end - at));
+        code = spec ? check_mode(spec) : EXIT_INTERNAL;
+        free(spec);
+        at = *end && end[1] ? end + 1 : NULL;
+    }
+    return code;
+}
+
+static int check(const request *q) {
+    if (q->backend && sh_backend_set_default(q->backend) < 0) return cli_failed("exec", CLI_ASKED);
+    return check_modes(q->modes);
+}
 
 /* ---- the environment ---- */
 
@@ -216,13 +243,15 @@ static int become(char **program) {
 
 static int run(const request *q) {
     char library[4096], why[512];
+    int code = check(q);
+    if (code != EXIT_CLEAN) return code;
     if (!q->program) return cli_usage("exec", "the program is missing: shunt exec [OPTION]... -- PROGRAM");
     if (!cli_find_interposer(library, sizeof library)) return EXIT_INTERNAL;
     if (!cli_program_can_be_seen(q->program[0], why, sizeof why)) {
         fprintf(stderr, "shunt exec: %s: none of its calls will be seen\n", why);
         if (q->strict) return EXIT_USAGE;
     }
-    int code = begin_files(q);
+    code = begin_files(q);
     if (code == EXIT_CLEAN) code = fill_environment(q, library);
     return code == EXIT_CLEAN ? become(q->program) : code;
 }

@@ -14,7 +14,7 @@ check 'a bad swap' 2 'expected A=B' "$shunt" exec --swap relu true
 check 'a bad kind of finding' 2 'did you mean nan' "$shunt" exec --fail-on inf,nam true
 check 'an empty kind' 2 'is none of' "$shunt" exec --fail-on nan, true
 check 'a bad backend' 2 'did you mean ref' "$shunt" exec --backend reff true
-check 'a bad verbosity' 2 'expected dispatch' "$shunt" exec --verbose all true
+check 'a bad verbosity' 2 'did you mean crash' "$shunt" exec --verbose dispatch,crsh true
 check 'a plug-in that is not there' 2 'No such file' "$shunt" exec --hook /no/such.so true
 check 'no such program' 127 'No such file' "$shunt" exec -- /no/such/program
 check 'nor in PATH' 127 'no-such-program' "$shunt" exec no-such-program
@@ -32,7 +32,7 @@ check 'and its name and words' 0 'a b|--mode' "$shunt" exec -- sh -c 'IFS="|"; e
 holds 'with no mode nothing is said' [ ! -s "$work/err" ]
 check 'modes add to those of the environment' 0 'log;nancheck:inf=1' env SHUNT_MODES=log "$shunt" exec --mode nancheck:inf=1 sh -c 'echo $SHUNT_MODES'
 check 'what was preloaded stays' 0 ':libm.so.6' env LD_PRELOAD=libm.so.6 "$shunt" exec sh -c 'echo $LD_PRELOAD'
-check 'other options are passed on' 0 'f nan 1 dispatch' "$shunt" exec --out "$work/f" --fail-on nan --nested --verbose dispatch \
+check 'other options are passed on' 0 'f nan 1 dispatch,crash' "$shunt" exec --out "$work/f" --fail-on nan --nested --verbose dispatch,crash \
     sh -c 'echo ${SHUNT_OUT##*/} $SHUNT_FAIL_ON $SHUNT_NESTED $SHUNT_VERBOSE'
 
 # ---- programs that nothing can be preloaded into
