@@ -4,23 +4,31 @@
 const cli_command cli_commands[] = {
     {"run", "runs an ONNX model, under modes if you like",
      "usage: shunt run MODEL [--input [NAME=]FILE]... [--seed N] [--mode SPEC]... [--swap A=B[,WHERE]]...\n"
-     "                       [--hook PLUGIN.so]... [--backend NAME] [--repeat N] [--output-dir DIR] [--json FILE]\n\n"
+     "                       [--hook PLUGIN.so[,OPTION]...]... [--backend NAME] [--repeat N] [--output-dir DIR] [--json FILE]\n\n"
      "Prints name, dtype, shape, min, mean and max of each output.\n\n"
      "  --input [NAME=]FILE  a .npy file or an ONNX TensorProto (.pb); the name may be left out where there is one input\n"
      "  --seed N             seeds the inputs that are not given, uniform in [0, 1); default 0\n"
      "  --mode SPEC          pushes a mode; the last one given sees a call first (`shunt modes` lists them)\n"
      "  --swap A=B[,WHERE]   short for --mode swap:from=A,to=B[,WHERE]\n"
-     "  --hook PLUGIN.so     loads a plug-in: its kernels, ops, modes, devices and backends; the last given wins\n"
+     "  --hook PLUGIN.so[,OPTION]...\n"
+     "                       loads a plug-in: its kernels, ops, modes, devices and backends; the last given wins. Options say\n"
+     "                       where its kernels are used (dtype=f32, numel=65536.., shape=[*,64], ops=, scope=, call=) and how\n"
+     "                       far they are trusted: policy=[verify:first=10,then=1/100;fallback] compares calls with ref,\n"
+     "                       takes out a kernel that is wrong (a finding), and runs the next one where a kernel fails\n"
      "  --backend NAME       cpu (default) or ref, plain loops with double accumulation\n"
      "  --repeat N           runs N times and prints the median time to stderr\n"
      "  --output-dir DIR     writes DIR/NAME.npy for each output, each / in a name replaced by _\n"
      "  --json FILE          outputs and findings as JSON; - is stdout, which then holds nothing else\n\n"
+     "In the environment: SHUNT_HOOK=a.so,OPTION:b.so, SHUNT_MODES and SHUNT_BACKEND are the twins of these options;\n"
+     "SHUNT_VERBOSE=dispatch says for each call which kernels there were and why one was taken, SHUNT_VERBOSE=crash names the\n"
+     "calls in flight when the process crashes; dispatch,crash is both.\n\n"
      "example: shunt run face.onnx --swap relu=sin --mode nancheck:inf=1\n"
+     "         shunt run face.onnx --hook './mine.so,dtype=f32,policy=[verify:first=5]'\n"
      "Exit code 1 says that a mode found something.\n",
      cli_run},
     {"graph", "prints or draws a model as a graph",
      "usage: shunt graph MODEL [--format FORM] [--full] [--around NODE [--depth N]] [--color WHAT] [-o FILE]\n"
-     "                         [--hook PLUGIN.so]...\n\n"
+     "                         [--hook PLUGIN.so[,OPTION]...]...\n\n"
      "  --format text        as torch.fx prints it, the default\n"
      "  --format table       opcode, name, target, args, kwargs; --tabular for short\n"
      "  --format readable    a line each with dtype and shape\n"
@@ -35,7 +43,7 @@ const cli_command cli_commands[] = {
      "example: shunt graph face.onnx --format svg --color time -o face.svg\n",
      cli_graph},
     {"ops", "lists ops with schema, tags and kernels",
-     "usage: shunt ops [FILTER] [--check] [--json] [--hook PLUGIN.so]...\n\n"
+     "usage: shunt ops [FILTER] [--check] [--json] [--hook PLUGIN.so[,OPTION]...]...\n\n"
      "FILTER is a glob on names; | is or, a leading ! is not.\n\n"
      "  --check  checks that each op keeps what it declares (what it writes and shares, shapes, ref against cpu, layouts,\n"
      "           graphs, threads) on random arguments; exit code 1 says that one does not\n"
@@ -43,7 +51,7 @@ const cli_command cli_commands[] = {
      "example: shunt ops 'conv*|*pool2d'\n",
      cli_ops},
     {"modes", "lists the modes, or explains a specification",
-     "usage: shunt modes [--explain SPEC] [--hook PLUGIN.so]...\n\n"
+     "usage: shunt modes [--explain SPEC] [--hook PLUGIN.so[,OPTION]...]...\n\n"
      "Without --explain: every mode with its options. SPEC is name:key=value,key=value; several are separated by `;`, the\n"
      "last sees a call first. Values with , : or ; stand in [...] or quotes.\n\n"
      "example: shunt modes --explain 'swap:from=relu,to=sin;log:ops=conv*'\n",
@@ -54,15 +62,19 @@ const cli_command cli_commands[] = {
      "blas::gemm, lapack::gesv, ... on the program's own memory. Its input, output, signals and exit status stay its own.\n\n"
      "  --mode SPEC          pushes a mode; the last one given sees a call first (`shunt modes` lists them)\n"
      "  --swap A=B[,WHERE]   short for --mode swap:from=A,to=B[,WHERE]\n"
-     "  --hook FILE          a plug-in with kernels, ops or modes; may be repeated\n"
+     "  --hook PLUGIN.so[,OPTION]...\n"
+     "                       a plug-in with kernels, ops or modes, and where its kernels are used and how far they are trusted\n"
+     "                       (`shunt help run`); may be repeated. SHUNT_HOOK=a.so,OPTION:b.so is the same\n"
      "  --backend NAME       where the calls run; cpu (default) is the program's own library\n"
      "  --nested             shows also the BLAS calls that LAPACK makes\n"
      "  --fail-on KINDS      nan, inf, mismatch, separated by commas: such a finding makes the exit status 1 if it was 0\n"
      "  --out FILE           where reports go that name no file; %p is the process id; default stderr\n"
      "  --json FILE          what each process found, as a line of JSON when it ends\n"
      "  --strict             what can't be obeyed stops the program (status 2)\n"
-     "  --verbose WHAT       dispatch: for each call which kernels there were and why one was taken\n\n"
+     "  --verbose WHAT       dispatch: for each call which kernels there were and why one was taken; crash: the calls in\n"
+     "                       flight when the program crashes; dispatch,crash: both. SHUNT_VERBOSE is the same\n\n"
      "example: shunt exec --mode profile --mode nancheck:inf=1,stop=warn -- python3 solve.py\n"
+     "         shunt exec --hook './mine.so,numel=65536..,policy=[verify:first=3]' --fail-on mismatch -- python3 solve.py\n"
      "Exit code 126 says that PROGRAM can't be run, 127 that there is none; 2 and 4 may be shunt's own, any other is its.\n",
      cli_exec},
     {"doctor", "says what this machine and environment give",
