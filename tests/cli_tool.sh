@@ -164,6 +164,7 @@ check 'an op of a specification that is none' 2 "no op 'reluu'; did you mean rel
 check 'an op of a specification that may come later' 0 'mylib::gate' "$shunt" modes --explain 'swap:from=relu,to=mylib::gate'
 check 'no such op' 2 'did you mean relu' "$shunt" ops relv
 check 'modes are listed' 0 'nancheck' "$shunt" modes
+check 'shadow among them' 0 'compares each result with that of another backend' "$shunt" modes
 check 'a specification is explained' 0 'given;' "$shunt" modes --explain 'swap:from=relu,to=sin'
 check 'doctor' 0 'table check: ok' "$shunt" doctor
 check 'doctor shows the environment' 0 'SHUNT_BACKEND=ref' env SHUNT_BACKEND=ref "$shunt" doctor
