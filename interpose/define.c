@@ -64,7 +64,8 @@ static sh_status define(wr_routine *r, const char *who) {
         const sh_op_options options = {.user = r,
                                        .registrant = who,
                                        .tags = count_written(r) == 1 ? SH_OP_OUT : 0,
-                                       .infer = infers ? wr_infer : NULL};
+                                       .infer = infers ? wr_infer : NULL,
+                                       .cost = wr_blas_cost};
         SH_TRY(sh_op_define(r->schema, &options, &of));
         SH_TRY(sh_kernel_register_base(r->op, "cpu", wr_kernel, r, who, NULL));
         SH_TRY(sh_kernel_register_base(r->op, "ref", wr_kernel, r, who, NULL));

@@ -230,7 +230,7 @@ static void intercept(const routine *r, const sh_op *op, const wr_binding *bindi
 
 static const sh_op *define(const char *name, const char *schema) {
     static const char *const backends[] = {"cpu", "ref"}, *const who = "the program's LAPACK";
-    const sh_op_options options = {.registrant = who};
+    const sh_op_options options = {.registrant = who, .cost = sh__lapack_cost};
     const sh_op *op = NULL;
     sh_status status = sh_op_define(schema, &options, &op);
     for (int i = 0; i < 2 && status >= 0; i++)

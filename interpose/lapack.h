@@ -25,4 +25,7 @@ typedef struct sh_lapack {
 #include "interpose/lapack.def"
 #undef LAPACK
 
+/* cost.c */
+void sh__lapack_cost(const sh_call *call, double *flops, double *bytes, void *user);
+
 #endif

@@ -172,6 +172,9 @@ sh_status wr_infer(const sh_value *args, sh_spec *results, void *routine);
 sh_value wr_argument(const wr_routine *routine, const sh_value *args, uint32_t i);
 sh_dtype wr_real_dtype(sh_dtype dtype);
 
+/* cost.c */
+void wr_blas_cost(const sh_call *call, double *flops, double *bytes, void *routine);
+
 /* define.c */
 extern wr_entry *const *const wr_families[];
 #define WR_EACH_ENTRY(e)                                      \

@@ -1,9 +1,11 @@
 /* profile.c - the profile mode: calls, time, bytes and FLOPs by op (or by scope, or by caller), as a table at the end.
  *
- * Time is what the call took with everything below it. Bytes are those of all tensor arguments and results, FLOPs those
+ * Time is what the call took with everything below it. A call made inside another one that is counted (shunt exec --nested)
+ * has its row, but not a second place in the total. Bytes are those of all tensor arguments and results, FLOPs those
  * of matrix products and convolutions (ops/flops.h), so that totals do not depend on how composites are split. */
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -37,6 +39,8 @@ typedef struct profile {
     FILE *out;
     pthread_mutex_t lock;
     row *rows;
+    row total;     /* of the outermost calls */
+    uint8_t place; /* in outermost[] */
     size_t nrows, capacity;
     bool csv;
     char by, sort;
@@ -92,28 +96,42 @@ static void row_name(const profile *p, const sh_call *call, char *name, size_t s
     snprintf(name, size, "%s%s%s%s%s", path, *path ? " " : "", sh_call_name(call), *site ? " at " : "", site);
 }
 
-static void count(profile *p, const sh_call *call, uint64_t ns) {
+static void row_add(row *r, const row *one) {
+    r->calls += one->calls;
+    r->ns += one->ns;
+    r->bytes += one->bytes;
+    r->flops += one->flops;
+}
+
+static void count(profile *p, const sh_call *call, uint64_t ns, bool nested) {
     char name[512];
     row_name(p, call, name, sizeof name);
-    const uint64_t bytes = call_bytes(call);
-    const double flops = sh_call_flops(call);
+    const row one = {.calls = 1, .ns = ns, .bytes = call_bytes(call), .flops = sh_call_flops(call)};
     pthread_mutex_lock(&p->lock);
     row *r = find_row(p, name);
-    if (r) {
-        r->calls++;
-        r->ns += ns;
-        r->bytes += bytes;
-        r->flops += flops;
-    }
+    if (r) row_add(r, &one);
+    if (r && !nested) row_add(&p->total, &one);
     pthread_mutex_unlock(&p->lock);
 }
+
+/* The depth, from 1, of this thread's outermost call that a profile counts now; 0: none. Depths and not a counter, since a
+ * longjmp may leave a call: the next one at that depth is outermost again. Profiles beyond the eighth share a place. */
+enum { PLACES = 8 };
+static __thread uint32_t outermost[PLACES];
 
 static sh_status on_call(sh_mode *mode, sh_call *call) {
     profile *p = sh_mode_user(mode);
     if (!sh_selection_match(&p->where, call)) return SH_PASS;
+    uint32_t *outer = &outermost[p->place];
+    const uint32_t depth = sh_call_depth(call) + 1;
+    const bool nested = *outer && *outer < depth;
+    if (!nested) *outer = depth;
     const uint64_t start = now_ns();
-    SH_TRY(sh_next(call));
-    count(p, call, now_ns() - start);
+    const sh_status status = sh_next(call);
+    const uint64_t ns = now_ns() - start;
+    if (!nested) *outer = 0;
+    SH_TRY(status);
+    count(p, call, ns, nested);
     return SH_PASS;
 }
 
@@ -145,23 +163,18 @@ static void print_row(const profile *p, const row *r, double total_ns, int width
 }
 
 static void print_table(profile *p) {
-    row total = {.name = (char[]){"total"}};
     int width = 5;
+    p->total.name = (char[]){"total"};
     qsort_r(p->rows, p->nrows, sizeof *p->rows, compare, &p->sort);
-    for (size_t i = 0; i < p->nrows; i++) {
-        total.calls += p->rows[i].calls;
-        total.ns += p->rows[i].ns;
-        total.bytes += p->rows[i].bytes;
-        total.flops += p->rows[i].flops;
+    for (size_t i = 0; i < p->nrows; i++)
         if ((int)strlen(p->rows[i].name) > width) width = (int)strlen(p->rows[i].name);
-    }
     if (p->csv)
         fprintf(p->out, "op,calls,us,bytes,flops\n");
     else
         fprintf(p->out, "%-*s %8s %12s %7s %10s %10s %8s\n", width, "op", "calls", "ms", "share", "MB",
                 "MFLOP", "GFLOP/s");
-    for (size_t i = 0; i < p->nrows; i++) print_row(p, &p->rows[i], (double)total.ns, width);
-    if (!p->csv) print_row(p, &total, (double)total.ns, width);
+    for (size_t i = 0; i < p->nrows; i++) print_row(p, &p->rows[i], (double)p->total.ns, width);
+    if (!p->csv) print_row(p, &p->total, (double)p->total.ns, width);
 }
 
 static void profile_free(void *user) {
@@ -179,6 +192,8 @@ sh_status sh__profile_make(const sh_options *o, sh_mode **mode) {
     profile *p = sh__calloc(1, sizeof *p);
     if (!p) return SH_ERROR_MEMORY;
     pthread_mutex_init(&p->lock, NULL);
+    static atomic_uint made;
+    p->place = (uint8_t)(atomic_fetch_add(&made, 1) % PLACES);
     p->by = sh_option_text(o, "by")[1]; /* o[p], s[c]ope, s[i]te */
     p->csv = *sh_option_text(o, "format") == 'c';
     p->sort = *sh_option_text(o, "sort");
