@@ -2,10 +2,15 @@
  *
  * The other backend runs first, on copies of what the op writes; then the op; then they are compared by what verify
  * compares with. The caller keeps the result of the op. Ops of chance, and calls that the other backend can't do, are
- * passed over. */
+ * passed over. A library to compare with is opened at the first call: modes of the environment are made before the
+ * interposer can open one, and `shunt exec` reads them to check them. */
 #include "modes/shadow.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dispatch/memory_impl.h"
 #include "dispatch/policy.h"
@@ -25,11 +30,15 @@ const sh_option sh__shadow_options[] = {
 
 sh_status (*sh__shadow_library)(const char *path, char *backend, size_t size);
 
+enum { NOT_OPEN = -1, UNUSABLE = -2 };
+
 typedef struct shadow {
     sh_selection where;
     sh_sampling sampling;
     sh_tolerance tolerance;
-    uint32_t backend;
+    pthread_mutex_t lock;
+    char *lib;          /* to be opened */
+    atomic_int backend; /* NOT_OPEN: not yet; UNUSABLE: it can't be, which was said */
     char name[64];
     atomic_int_fast64_t calls;
     FILE *out;
@@ -38,7 +47,7 @@ typedef struct shadow {
 /* Does the other backend know the call? Its results are then in `s`. An error only when memory is out. */
 static sh_status run_other(const shadow *m, const sh_call *call, sh_shadow *s, bool *ran) {
     sh_status status = sh__shadow_begin(s, call);
-    if (status >= 0) status = sh__shadow_run(s, sh__place_begin(call->op, m->backend));
+    if (status >= 0) status = sh__shadow_run(s, sh__place_begin(call->op, (uint32_t)m->backend));
     *ran = status >= 0;
     if (*ran || status == SH_ERROR_MEMORY) return status;
     sh_clear_error();
@@ -65,12 +74,40 @@ static sh_status run_both(const shadow *m, sh_call *call) {
     return status < 0 ? status : SH_PASS;
 }
 
+static sh_status find_backend(shadow *m) {
+    const int found = sh_backend_find(m->name);
+    if (found < 0) return sh_fail(SH_ERROR_VALUE, "shadow: there is no backend %s", m->name);
+    m->backend = found;
+    return SH_OK;
+}
+
+static sh_status open_library(shadow *m) {
+    if (!sh__shadow_library)
+        return sh_fail(SH_ERROR_SPEC, "shadow: lib=%s needs a program under `shunt exec`", m->lib);
+    SH_TRY(sh__shadow_library(m->lib, m->name, sizeof m->name));
+    return find_backend(m);
+}
+
+/* Is there a backend to compare with? The program goes on without one, after a warning. */
+static bool ready(shadow *m) {
+    if (SH_LIKELY(m->backend != NOT_OPEN)) return m->backend >= 0;
+    pthread_mutex_lock(&m->lock);
+    if (m->backend == NOT_OPEN && open_library(m) < 0) {
+        m->backend = UNUSABLE;
+        sh_warn("%s; nothing is compared", sh_error() ? sh_error()->message : "shadow: no library");
+        sh_clear_error();
+    }
+    pthread_mutex_unlock(&m->lock);
+    return m->backend >= 0;
+}
+
 static sh_status on_call(sh_mode *mode, sh_call *call) {
     shadow *m = sh_mode_user(mode);
     if (!sh_selection_match(&m->where, call) || (sh_op_tags(sh_call_op_of(call)) & SH_OP_RANDOM))
         return SH_PASS;
+    if (!ready(m)) return SH_PASS;
     if (!call->scanned) SH_TRY(sh__call_scan(call));
-    if ((sh_device)call->device != sh_backend_device(m->backend)) return SH_PASS;
+    if ((sh_device)call->device != sh_backend_device((uint32_t)m->backend)) return SH_PASS;
     const int64_t number = atomic_fetch_add_explicit(&m->calls, 1, memory_order_relaxed) + 1;
     return sh_sampling_takes(&m->sampling, number) ? run_both(m, call) : SH_PASS;
 }
@@ -80,20 +117,20 @@ static sh_status on_call(sh_mode *mode, sh_call *call) {
 static sh_status choose_backend(shadow *m, const sh_options *o) {
     const char *lib = sh_option_text(o, "lib"), *backend = sh_option_text(o, "backend");
     if (lib && backend) return sh_fail(SH_ERROR_SPEC, "shadow: give backend= or lib=, not both");
-    if (lib && !sh__shadow_library)
-        return sh_fail(SH_ERROR_SPEC, "shadow: lib=%s needs a program under `shunt exec`", lib);
+    m->backend = NOT_OPEN;
+    if (lib && strchr(lib, '/') && access(lib, R_OK) < 0)
+        return sh_fail(SH_ERROR_FILE, "shadow: can't read %s: %s", lib, strerror(errno));
+    if (lib) return (m->lib = strdup(lib)) ? SH_OK : SH_ERROR_MEMORY;
     snprintf(m->name, sizeof m->name, "%s", backend ? backend : "ref");
-    if (lib) SH_TRY(sh__shadow_library(lib, m->name, sizeof m->name));
-    const int found = sh_backend_find(m->name);
-    if (found < 0) return sh_fail(SH_ERROR_VALUE, "shadow: there is no backend %s", m->name);
-    m->backend = (uint32_t)found;
-    return SH_OK;
+    return find_backend(m);
 }
 
 static void shadow_free(void *user) {
     shadow *m = user;
     sh_selection_free(&m->where);
     sh_report_close(m->out);
+    pthread_mutex_destroy(&m->lock);
+    free(m->lib);
     sh__free(m);
 }
 
@@ -107,6 +144,7 @@ static sh_status read_all(shadow *m, const sh_options *o) {
 sh_status sh__shadow_make(const sh_options *o, sh_mode **mode) {
     shadow *m = sh__calloc(1, sizeof *m);
     if (!m) return SH_ERROR_MEMORY;
+    pthread_mutex_init(&m->lock, NULL);
     sh_status status = read_all(m, o);
     if (status >= 0) {
         *mode = sh_mode_new(on_call, &(sh_mode_options){

@@ -115,9 +115,9 @@ Test(policy, shadow_reports_what_differs_and_keeps_the_result) {
     sh_mode_release(mode);
 }
 
-Test(policy, shadow_of_a_library_needs_exec) {
-    cr_assert(eq(int, sh_mode_push_spec("shadow:lib=/x.so"), SH_ERROR_SPEC));
-    cr_assert(failed_with(SH_ERROR_SPEC, "shunt exec"));
+Test(policy, shadow_of_a_library_that_is_not_there) {
+    cr_assert(eq(int, sh_mode_push_spec("shadow:lib=/x.so"), SH_ERROR_FILE));
+    cr_assert(failed_with(SH_ERROR_FILE, "can't read /x.so"));
 }
 
 /* ---- what is said ---- */
