@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "dispatch/chain.h"
+#include "dispatch/foreign.h"
 #include "dispatch/memory_impl.h"
 #include "dispatch/where.h"
 #include "modes/options.h"
@@ -116,12 +117,28 @@ static sh_status cast_results(sh_call *call, sh_dtype from, sh_dtype to) {
     return SH_OK;
 }
 
+/* The op runs without `out`, which has another dtype; then its result is the call's. */
+static sh_status run_cast_out(sh_call *call, sh_dtype dtype) {
+    const sh_dtype back = sh_tensor_dtype(sh_call_tensor(call, 0));
+    sh_value args[SH_MAX_ARGS], results[SH_MAX_RESULTS] = {{0}};
+    for (uint32_t i = 0; i < sh_call_nargs(call); i++) {
+        args[i] = sh_call_arg(call, i);
+        if (!is_cast(sh_call_tensor(call, i))) continue;
+        args[i] = sh_value_tensor(sh_to(sh_call_tensor(call, i), dtype));
+        if (!args[i].as.tensor) return sh_error()->code;
+    }
+    SH_TRY(sh_op_call(sh_call_op_of(call), args, NULL, results, NULL));
+    sh_tensor *cast = sh_to(results[0].as.tensor, back);
+    return cast ? sh_call_set_result(call, 0, sh_value_tensor(cast)) : sh_error()->code;
+}
+
 /* What is below runs on cast arguments; the call then shows its own arguments again, and results of its own dtype. */
 static sh_status run_cast(sh_call *call, sh_dtype dtype) {
     const sh_tensor *first = sh_call_tensor(call, 0);
     sh_value had[SH_MAX_ARGS];
-    if (sh_call_variant(call) != SH_FUNCTIONAL || !is_cast(first)) return SH_PASS;
+    if (sh_call_variant(call) == SH_INPLACE || !is_cast(first)) return SH_PASS;
     const sh_dtype back = sh_tensor_dtype(first);
+    if (sh_call_variant(call) == SH_OUT) return run_cast_out(call, dtype);
     SH_TRY(cast_args(call, dtype, had));
     SH_TRY(sh_next(call));
     for (uint32_t i = 0; i < sh_call_nargs(call); i++)
