@@ -14,7 +14,6 @@
 #include "dispatch/suggest.h"
 #include "dispatch/verbose.h"
 #include "modes/hooks.h"
-#include "modes/shadow.h"
 
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127, STOP = -1 };
 
@@ -35,14 +34,6 @@ static int join(char **all, char separator, const char *text) {
     free(*all);
     *all = joined;
     return EXIT_CLEAN;
-}
-
-/* shadow:lib= is opened in the program; here a missing file is told of. */
-static sh_status accept_library(const char *path, char *backend, size_t size) {
-    snprintf(backend, size, "ref");
-    if (!strchr(path, '/') || access(path, R_OK) == 0)
-        return SH_OK; /* without / it is the loader's to find */
-    return sh_fail(SH_ERROR_FILE, "%s: %s", path, strerror(errno));
 }
 
 static int take_mode(void *context, const char *value) {
@@ -258,7 +249,6 @@ static int run(const request *q) {
 
 int cli_exec(int argc, char **argv) {
     request q = {.argv = argv};
-    sh__shadow_library = accept_library;
     int code = cli_parse(argc, argv, "exec", options, take_word, &q);
     if (code == EXIT_CLEAN || code == STOP) code = run(&q);
     free(q.modes);

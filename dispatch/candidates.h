@@ -57,6 +57,10 @@ struct sh_turn {
     bool ran;              /* a predecessor has run */
 };
 
+/* Set by who is about to compare the kernel of this thread that runs next: its new results are filled with ones (NaN, -1)
+ * before it runs, so that what it leaves out can't look right by chance. */
+extern __thread bool sh__fills_results __attribute__((tls_model("initial-exec"))) SH_HIDDEN;
+
 /* How a kernel is to see modes: as a call at its level does, or not at all. */
 typedef enum sh_sight { SH_HIDES, SH_AT_LEVEL } sh_sight;
 

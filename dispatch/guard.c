@@ -125,7 +125,10 @@ static sh_status run_policy(guard *g, sh_call *call, const sh_place *after, sh_s
     sh_status status = begin_judging(g, call, after);
     if (status >= 0) status = begin_undo(g, call);
     if (status < 0) return status;
-    status = judge(g, call, sh__run_turn(call, &g->r->slot, after, sight), tried);
+    sh__fills_results = g->judges;
+    status = sh__run_turn(call, &g->r->slot, after, sight);
+    sh__fills_results = false;
+    status = judge(g, call, status, tried);
     if (status == SH_PASS && g->undoes) sh__shadow_restore(&g->before);
     return status;
 }

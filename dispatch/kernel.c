@@ -280,6 +280,16 @@ static sh_status allocate(sh_call *call, const sh_slot *slot, bool *straight) {
     return SH_OK;
 }
 
+__thread bool sh__fills_results;
+
+static void fill_results(const sh_call *call, bool straight) {
+    sh__fills_results = false;
+    for (uint32_t i = 0; i < call->nresults && !straight; i++) {
+        const sh_tensor *t = sh_value_as_tensor(call->results[i]);
+        if (t && t->data) memset(t->data, 0xff, (size_t)t->numel * t->element);
+    }
+}
+
 static sh_status complete(const sh_call *call, const sh_slot *slot) {
     for (uint32_t i = 0; i < call->nresults; i++)
         if (call->results[i].tag == SH_TAG_NONE)
@@ -299,7 +309,9 @@ static sh_status prepare(sh_call *call, const sh_slot *slot, sh_turn *turn) {
     if (ready && allocates) return SH_OK;
     call->results[0] = sh_none(); /* read even where there is none */
     for (uint32_t i = 1; i < call->nresults; i++) call->results[i] = sh_none();
-    return allocates ? allocate(call, slot, &turn->straight) : SH_OK;
+    SH_TRY(allocates ? allocate(call, slot, &turn->straight) : SH_OK);
+    if (SH_UNLIKELY(slot->hooked && sh__fills_results)) fill_results(call, turn->straight);
+    return SH_OK;
 }
 
 static sh_status failed(sh_call *call, const sh_slot *slot, sh_status status) {

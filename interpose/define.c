@@ -78,7 +78,7 @@ static sh_status define(wr_routine *r, const char *who) {
 /* Run by the library before it reads SHUNT_MODES, whose modes may ask for what is made here; else when this one is loaded. */
 __attribute__((constructor)) void sh__interposer_define(void) {
     const char *who = registrant();
-    sh__shadow_library = wr_shadow_library;
+    sh__set_shadow_library(wr_shadow_library);
     WR_EACH_ENTRY(e) {
         if (e->routine->of || define(e->routine, who) >= 0) continue;
         sh_warn("%s can't be shown: %s", e->symbol, sh_error() ? sh_error()->message : "no reason");

@@ -28,7 +28,8 @@ const sh_option sh__shadow_options[] = {
     {NULL, SH_OPTION_STRING, NULL, NULL, NULL},
 };
 
-sh_status (*sh__shadow_library)(const char *path, char *backend, size_t size);
+static sh_library_opener the_opener;
+void sh__set_shadow_library(sh_library_opener opener) { the_opener = opener; }
 
 enum { NOT_OPEN = -1, UNUSABLE = -2 };
 
@@ -82,9 +83,9 @@ static sh_status find_backend(shadow *m) {
 }
 
 static sh_status open_library(shadow *m) {
-    if (!sh__shadow_library)
+    if (!the_opener)
         return sh_fail(SH_ERROR_SPEC, "shadow: lib=%s needs a program under `shunt exec`", m->lib);
-    SH_TRY(sh__shadow_library(m->lib, m->name, sizeof m->name));
+    SH_TRY(the_opener(m->lib, m->name, sizeof m->name));
     return find_backend(m);
 }
 

@@ -242,7 +242,10 @@ static sh_status reads_as_rows(sh_call *call, void *user) {
     sh_tensor *x = sh_call_tensor(call, 0), *r = sh_call_result(call, 0).as.tensor;
     if (sh_tensor_dtype(x) != SH_F32) return sh_fail(SH_ERROR_DTYPE, "f32 only");
     const float *at = sh_tensor_data(x);
-    for (int64_t i = 0; i < sh_tensor_numel(x); i++) ((float *)sh_tensor_data(r))[i] = at[i] * 2;
+    bool repeats = false; /* there is less memory than elements */
+    for (int i = 0; i < sh_tensor_ndim(x); i++) repeats |= !sh_tensor_strides(x)[i];
+    for (int64_t i = 0; i < sh_tensor_numel(x); i++)
+        ((float *)sh_tensor_data(r))[i] = at[repeats ? 0 : i] * 2;
     return SH_OK;
 }
 

@@ -65,6 +65,21 @@ Test(policy, verify_looks_at_the_first_calls_and_then_at_one_of_m) {
     cr_assert(eq(ptr, strstr(told, "taken out"), NULL));
 }
 
+static sh_status writes_nothing(sh_call *call, void *user) {
+    (void)call;
+    (void)user;
+    return SH_OK;
+}
+
+Test(policy, what_lay_in_a_new_result_is_no_result) {
+    hook("add", writes_nothing, NULL, NULL, "verify:first=1");
+    for (int i = 0; i < 4; i++) SH_SCOPE { /* the memory of a freed sum is the next one's */
+            cr_assert(eq(dbl, first(sh_sub(number(3), number(1))), 2));
+        }
+    cr_assert(eq(dbl, first(sh_add(number(1), number(1))), 2));
+    cr_assert(was_told("it is taken out"));
+}
+
 Test(policy, equal_nans_and_small_errors_are_right) {
     sh_tensor *x = sh_full(SH_SIZES(2), (double)__builtin_nanf(""), .dtype = SH_F32);
     static float little = 1e-6f;
