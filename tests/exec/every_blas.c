@@ -80,7 +80,7 @@ void tell(const char *name, double complex value) {
 #define T float
 #define R float
 #define SINGLE true
-#include "every_blas_calls.h"
+#include "every_blas_calls.inc"
 
 #define P d
 #define OF_REAL d
@@ -88,7 +88,7 @@ void tell(const char *name, double complex value) {
 #define T double
 #define R double
 #define SINGLE false
-#include "every_blas_calls.h"
+#include "every_blas_calls.inc"
 
 #define COMPLEX
 
@@ -98,7 +98,7 @@ void tell(const char *name, double complex value) {
 #define T float complex
 #define R float
 #define SINGLE true
-#include "every_blas_calls.h"
+#include "every_blas_calls.inc"
 
 #define P z
 #define OF_REAL dz
@@ -106,7 +106,7 @@ void tell(const char *name, double complex value) {
 #define T double complex
 #define R double
 #define SINGLE false
-#include "every_blas_calls.h"
+#include "every_blas_calls.inc"
 
 /* What has one type only. */
 float sdsdot_();

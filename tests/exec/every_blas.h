@@ -1,4 +1,4 @@
-/* every_blas.h - what every_blas.c and its four inclusions of every_blas_calls.h share: memory that is filled, and told of after a call. */
+/* every_blas.h - what every_blas.c and its four inclusions of every_blas_calls.inc share: memory that is filled, and told of after a call. */
 #ifndef TESTS_EXEC_EVERY_BLAS_H
 #define TESTS_EXEC_EVERY_BLAS_H
 
