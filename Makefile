@@ -72,9 +72,9 @@ BENCH  := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 LONG   := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/measure/*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 RUNNER := $(BUILD)/tests/runner
-SCRIPTS := $(if $(SANITIZE),,$(wildcard examples/[0-9]*.py))# a sanitizer wants to be there before Python
+SCRIPTS := $(if $(SANITIZE),,$(wildcard examples/[0-9]*.py tests/exec_*.sh examples/exec_*.sh))# a sanitizer wants to be there before the programs that these preload into
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c examples/plugins/*.c))# what programs load
-TESTS  := $(if $(SUITES),$(RUNNER)) $(MAINS:%.c=$(BUILD)/%) $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c)) $(IN_CXX) $(SCRIPTS) $(wildcard tests/cli_*.sh tests/exec_*.sh examples/exec_*.sh)
+TESTS  := $(if $(SUITES),$(RUNNER)) $(MAINS:%.c=$(BUILD)/%) $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c)) $(IN_CXX) $(SCRIPTS) $(wildcard tests/cli_*.sh)
 ifeq ($(CONFIG),tsan)
 TESTS  := $(filter $(BUILD)/tests/tsan_%,$(TESTS))# Criterion doesn't start under it
 endif
