@@ -75,8 +75,8 @@ static sh_status define(wr_routine *r, const char *who) {
     return SH_OK;
 }
 
-/* Run by the library before it reads SHUNT_MODES, whose modes may ask for what is made here; else when this one is loaded. */
-__attribute__((constructor)) void sh__interposer_define(void) {
+/* The modes of the environment are there by then: what they name of here they look for when it is called. */
+__attribute__((constructor)) static void define_all(void) {
     const char *who = registrant();
     sh__set_shadow_library(wr_shadow_library);
     WR_EACH_ENTRY(e) {

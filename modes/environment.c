@@ -14,7 +14,6 @@
 #include "dispatch/verbose.h"
 #include "modes/hooks.h"
 #include "modes/report.h"
-#include "modes/shadow.h"
 #include "modes/spec.h"
 
 static sh_status result = SH_OK;
@@ -45,7 +44,6 @@ __attribute__((constructor(200))) static void read_environment(void) {
     obey("SHUNT_VERBOSE", sh_set_verbose);
     obey("SHUNT_HOOK", load_hooks);
     obey("SHUNT_BACKEND", sh_backend_set_default);
-    if (sh__interposer_define) sh__interposer_define();
     obey("SHUNT_MODES", sh_mode_push_spec_global);
     const char *strict = secure_getenv("SHUNT_STRICT");
     if (result < 0 && strict && strcmp(strict, "1") == 0) exit(2);

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -121,7 +120,7 @@ static sh_status choose_backend(shadow *m, const sh_options *o) {
     m->backend = NOT_OPEN;
     if (lib && strchr(lib, '/') && access(lib, R_OK) < 0)
         return sh_fail(SH_ERROR_FILE, "shadow: can't read %s: %s", lib, strerror(errno));
-    if (lib) return (m->lib = strdup(lib)) ? SH_OK : SH_ERROR_MEMORY;
+    if (lib) return (m->lib = sh__strdup(lib)) ? SH_OK : SH_ERROR_MEMORY;
     snprintf(m->name, sizeof m->name, "%s", backend ? backend : "ref");
     return find_backend(m);
 }
@@ -131,7 +130,7 @@ static void shadow_free(void *user) {
     sh_selection_free(&m->where);
     sh_report_close(m->out);
     pthread_mutex_destroy(&m->lock);
-    free(m->lib);
+    sh__free(m->lib);
     sh__free(m);
 }
 

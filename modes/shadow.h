@@ -7,12 +7,8 @@
 #include "dispatch/status.h"
 
 /* Loads the BLAS library at `path`, registers its routines as kernels of a backend, and puts that one's name into
- * `backend` (`size` bytes). An error that names path and cause. NULL where no interposer is loaded. */
+ * `backend` (`size` bytes). An error that names path and cause. None is set where no interposer is loaded. */
 typedef sh_status (*sh_library_opener)(const char *path, char *backend, size_t size);
 SH_API void sh__set_shadow_library(sh_library_opener opener);
-
-/* The interposer's beginning, NULL where it isn't preloaded. The library's constructor, which reads SHUNT_MODES, runs before
- * the interposer's, so it calls this first. Does nothing the second time. */
-SH_API __attribute__((weak)) void sh__interposer_define(void);
 
 #endif
