@@ -132,16 +132,20 @@ Test(c_kernel, sizes_and_strides_are_passed_and_nothing_is_copied) {
         got_##name = v;                                           \
         y[0] = x[0];                                              \
     }
-#define KINDS(K)                                                                                   \
-    K(i8, int8_t, "int8_t")                                                                        \
-    K(u8, uint8_t, "unsigned char")                                                                \
-    K(i16, int16_t, "short")                                                                       \
-    K(u16, uint16_t, "unsigned short int")                                                         \
-    K(i32, int32_t, "int")                                                                         \
-    K(u32, uint32_t, "unsigned")                                                                   \
-    K(i64, int64_t, "long long") K(u64, uint64_t, "size_t") K(sc, signed char, "signed char")      \
-        K(l, long, "long int") K(ul, unsigned long, "unsigned long") K(pd, ptrdiff_t, "ptrdiff_t") \
-            K(f32, float, "float") K(f64, double, "double") K(ld, long double, "long double")
+#define KINDS(K)                           \
+    K(i8, int8_t, "int8_t")                \
+    K(u8, uint8_t, "unsigned char")        \
+    K(i16, int16_t, "short")               \
+    K(u16, uint16_t, "unsigned short int") \
+    K(i32, int32_t, "int")                 \
+    K(u32, uint32_t, "unsigned")           \
+    K(i64, int64_t, "long long")           \
+    K(u64, uint64_t, "size_t")             \
+    K(sc, signed char, "signed char")      \
+    K(l, long, "long int")                 \
+    K(ul, unsigned long, "unsigned long")  \
+    K(pd, ptrdiff_t, "ptrdiff_t")          \
+    K(f32, float, "float") K(f64, double, "double") K(ld, long double, "long double")
 KINDS(KIND)
 
 static void try_kind(const char *text, sh_c_function f, double good, bool whole) {
