@@ -97,10 +97,11 @@ typedef struct sh_plan {
     uint32_t ninputs;
     uint32_t *outputs; /* values that the caller gets */
     uint32_t noutputs;
-    bool output_is_list; /* a tuple, of one too */
-    size_t arena;        /* bytes, the units' scratch at its end included */
-    size_t scratch_at;   /* where that begins */
-    sh_pool pool;        /* of all that steps and values point to but units */
+    bool output_is_list;         /* a tuple, of one too */
+    size_t arena;                /* bytes, the units' scratch at its end included */
+    size_t scratch_at;           /* where that begins */
+    sh_pool pool;                /* of all that steps and values point to but units */
+    struct sh_plan_large *large; /* what is too large for it */
 } sh_plan;
 
 /* ---- units ---- */
@@ -128,6 +129,8 @@ struct sh_unit_type {
 
 sh_plan *sh__plan_new(void);
 void sh__plan_free(sh_plan *plan);
+/* Memory that ends with the plan, for what steps point to; 16-byte aligned, not cleared. */
+void *sh__plan_alloc(sh_plan *plan, size_t size);
 /* A new entry, all zero but what is said; its index, or UINT32_MAX. Pointers to entries are good until the next. */
 uint32_t sh__plan_add_buffer(sh_plan *plan, sh_home home, size_t size);
 uint32_t sh__plan_add_value(sh_plan *plan, const char *name, const sh_spec *spec, uint32_t buffer);
@@ -144,11 +147,12 @@ void sh__plan_set_steps(sh_plan *plan, sh_plan_steps *steps);
 
 /* How often steps read a value, being an output counted once: 1 means that its reader may take it over. A value on a buffer
  * that other values are on too (views) is counted as read twice, so that nobody does. `counts` has room for nvalues. */
-void sh__plan_count_reads(const sh_plan *plan, uint32_t *counts);
+sh_status sh__plan_count_reads(const sh_plan *plan, uint32_t *counts);
 /* The value that argument `i` of a step is: by its schema name, UINT32_MAX if it is none or was left out. */
 uint32_t sh__step_value(const sh_plan_step *step, const char *param);
 /* Contiguous by its strides. */
 bool sh__value_is_contiguous(const sh_plan_value *value);
-const sh_tensor *sh__value_constant(const sh_plan *plan, uint32_t value); /* NULL: it is none */
+/* The tensor of which this value is the whole, as it lies; NULL: it is no constant, or a view of one. */
+const sh_tensor *sh__value_constant(const sh_plan *plan, uint32_t value);
 
 #endif
