@@ -7,8 +7,16 @@
 
 #include <string.h>
 
-#include "graph/effects.h"
+#include "dispatch/chain.h"
+#include "graph/bind.h"
 #include "graph/pass/constant.h"
+
+bool sh__makes_memory(const sh_node *node, const sh_effects *effects) {
+    sh_binding b;
+    if (effects->alias || (effects->what & SH__EFFECT_OTHER)) return false;
+    if (node->opcode == SH_CALL_MODULE) return node->ninputs != 0;
+    return sh__binds(node, &b) && !(b.op->tags & SH_OP_CUSTOM) && b.schema->nreturns == 1;
+}
 
 static uint32_t find(const sh_memory_map *map, uint32_t id) {
     while (map->origin[id] != id) id = map->origin[id] = map->origin[map->origin[id]];

@@ -2,6 +2,7 @@
 #ifndef SH_GRAPH_PASS_MEMORY_H
 #define SH_GRAPH_PASS_MEMORY_H
 
+#include "graph/effects.h"
 #include "graph/graph_impl.h"
 
 /* By the ids of nodes. A value's origin is the node that its memory began with: itself, or what it is a view of. */
@@ -12,6 +13,10 @@ typedef struct sh_memory_map {
     uint32_t *written;  /* by origin: how many have, up to the node at hand (sh__memory_pass) */
     uint32_t constants; /* the origin of all tensors that are got by name and written to, at whatever node */
 } sh_memory_map;
+
+/* Is its value all of the memory that the node made for it, row-major: a built-in op's, or that of a module that gives
+ * nothing that it was given? */
+bool sh__makes_memory(const sh_node *node, const sh_effects *effects);
 
 sh_status sh__memory_map(sh_memory_map *map, const sh_graph *graph);
 void sh__memory_free(sh_memory_map *map);

@@ -69,6 +69,11 @@ SH_API sh_status sh_pass_decompose(sh_graph *graph, size_t *changes);
  * keeps values then shows what was written over them. */
 SH_API sh_status sh_pass_reinplace(sh_graph *graph, size_t *changes);
 
+/* The other way: calls in place (add_, copy_) and into an `out` become calls that make a value, which what follows uses,
+ * where shape and dtype are known and what is written to is all of what an op of the graph made, seen through no view
+ * later. Where self or `out` is of another dtype than what is computed, a `to` follows. Never into inputs and constants. */
+SH_API sh_status sh_pass_functionalize(sh_graph *graph, size_t *changes);
+
 /* From f32 to f16 or bf16: modules are inlined, constants converted once (in training cast as the graph runs), inputs and
  * whatever else where they are needed. Ops that `keeps` wants stay in f32, as do factories, what names a dtype, draws or
  * writes, memory that is written to, and calls of modules and of functions. Other dtypes are left alone, and so are values

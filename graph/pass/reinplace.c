@@ -10,7 +10,7 @@
 #include "dispatch/chain.h"
 #include "graph/bind.h"
 #include "graph/effects.h"
-#include "graph/graph_impl.h"
+#include "graph/pass/memory.h"
 #include "graph/pass/pass.h"
 
 /* By the ids of nodes. */
@@ -25,14 +25,6 @@ typedef struct lives {
 
 static uint32_t origin_of(const lives *l, const sh_node *node, const sh_effects *effects) {
     return effects->alias ? l->origin[effects->alias->id] : node->id;
-}
-
-/* Memory that the graph made: a built-in op's, or that of a module that gives nothing that it was given. */
-static bool is_made_here(const sh_node *node, const sh_effects *effects) {
-    sh_binding b;
-    if (effects->alias || (effects->what & SH__EFFECT_OTHER)) return false;
-    if (node->opcode == SH_CALL_MODULE) return node->ninputs != 0;
-    return sh__binds(node, &b) && !(b.op->tags & SH_OP_CUSTOM) && b.schema->nreturns == 1;
 }
 
 static sh_status find_lives(lives *l, const sh_graph *graph) {
@@ -91,8 +83,8 @@ static sh_status visit(lives *l, sh_node *node, size_t *changes) {
     sh_binding b;
     l->origin[node->id] = origin_of(l, node, &effects);
     l->whole[node->id] =
-        is_made_here(node, &effects) || ((effects.what & SH__EFFECT_WRITES) && effects.target &&
-                                         effects.alias == effects.target && l->whole[effects.target->id]);
+        sh__makes_memory(node, &effects) || ((effects.what & SH__EFFECT_WRITES) && effects.target &&
+                                             effects.alias == effects.target && l->whole[effects.target->id]);
     if (!node->nusers || effects.what || effects.alias || !sh__binds(node, &b)) return SH_OK;
     const bool has_form = (b.op->tags & SH_OP_PURE) && (b.op->tags & SH_OP_INPLACE);
     const sh_node *input = has_form ? dying_input(l, node, &b) : NULL;
