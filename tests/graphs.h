@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,13 @@ static inline bool text_is(char *text, const char *expected) {
 static inline double run_sum(const sh_graph *graph, sh_tensors inputs) {
     sh_list *out = sh_graph_run(graph, inputs);
     return out && sh_list_size(out) == 1 ? sh_item(sh_sum(sh_list_at(out, 0))) : __builtin_nan("");
+}
+
+/* The largest difference, in parts of the largest number in b; infinite where one is missing. */
+static inline double apart(sh_tensor *a, sh_tensor *b) {
+    if (!a || !b || sh_error()) return INFINITY;
+    const double largest = sh_item(sh_max(sh_abs(sh_to(b, SH_F64))));
+    return sh_item(sh_max(sh_abs(sh_sub(sh_to(a, SH_F64), sh_to(b, SH_F64))))) / (largest + 1e-30);
 }
 
 /* Makes each allocation of `act` fail once: an error each time, and nothing left. */

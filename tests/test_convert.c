@@ -19,12 +19,6 @@ static sh_dtype dtype_of(const sh_graph *g, const char *name) {
     return spec ? spec->dtype : SH_NO_DTYPE;
 }
 
-static double apart(sh_tensor *a, sh_tensor *b) {
-    if (!a || !b || sh_error()) return 1e30;
-    return sh_item(sh_max(sh_abs(sh_sub(sh_to(a, SH_F64), sh_to(b, SH_F64))))) /
-           (sh_item(sh_max(sh_abs(sh_to(b, SH_F64)))) + 1e-30);
-}
-
 /* Each node's dtype is what its spec says when the graph runs. */
 static sh_status check_spec(sh_interpreter *in, sh_node *node, sh_value *result) {
     SH_TRY(sh_interpreter_run_node(in, node, result));

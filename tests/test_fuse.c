@@ -1,6 +1,4 @@
 /* Folding batch norms: what goes, what stays, and the numbers right every time. */
-#include <math.h>
-
 #include "tests/graphs.h"
 
 TestSuite(fuse_conv_bn);
@@ -26,12 +24,6 @@ static size_t norms(const sh_module *traced) {
     size_t n = 0;
     SH_EACH_NODE(node, sh_graph_module_graph(traced)) n += strstr(sh_node_target(node), "bn") != NULL;
     return n;
-}
-
-static double apart(sh_tensor *a, sh_tensor *b) {
-    if (!a || !b || sh_error()) return INFINITY;
-    const double largest = sh_item(sh_max(sh_abs(sh_to(b, SH_F64))));
-    return sh_item(sh_max(sh_abs(sh_sub(sh_to(a, SH_F64), sh_to(b, SH_F64))))) / (largest + 1e-30);
 }
 
 /* Traces the net, folds, and says how many went; the numbers are right, the net itself is as it was. Releases the net. */
@@ -235,141 +227,23 @@ Test(fuse_conv_bn, whoever_else_looks_at_the_modules_keeps_them) {
     sh_module_release(net);
 }
 
-/* ---- ops ---- */
-
-static sh_node *constant(sh_graph *g, const char *name, sh_tensor *t) {
-    if (!t || sh_graph_set_attr(g, name, t) < 0) return NULL;
-    return sh_graph_get_attr(g, name);
-}
-
-typedef struct functional {
-    const char *op;
-    sh_node *x, *product, *norm, *weight;
-} functional;
-
-/* op and batch_norm on x, their parameters constants; the shapes are known. */
-static sh_graph *functional_graph(functional *f, sh_tensor *x, sh_tensor *weight, sh_kwargs how) {
-    sh_graph *g = sh_graph_new();
-    const sh_ints channels = SH_SIZES(sh_tensor_size(weight, 0));
-    f->x = sh_graph_placeholder(g, "x");
-    f->weight = constant(g, "w", weight);
-    f->product = sh_graph_create_node(g, SH_CALL_FUNCTION, f->op, SH_ARGS(f->x, f->weight), how, NULL);
-    sh_node *mean = constant(g, "mean", sh_randn(channels)), *beta = constant(g, "beta", sh_randn(channels));
-    sh_node *var = constant(g, "var", sh_add(sh_rand(channels), 0.5));
-    f->norm = sh_graph_create_node(g, SH_CALL_FUNCTION, "batch_norm", SH_ARGS(f->product, mean, var),
-                                   SH_KWARGS(SH_KWARG("bias", beta)), NULL);
-    sh_graph_output(g, SH_ARG(f->norm));
-    cr_assert(sh_graph_propagate_shapes(g, SH_ARGUMENTS(x)) == SH_OK, "%s", message());
-    return g;
-}
-
-/* Frees the graph. */
-static size_t folds_ops(sh_graph *g, sh_tensor *x) {
-    size_t n = 0;
-    sh_list *expected = sh_graph_run(g, SH_LIST(x));
-    cr_assert(expected != NULL, "%s", message());
-    cr_expect(sh_pass_fuse_conv_bn(g, &n) == SH_OK && sh_graph_lint(g) == SH_OK, "%s", message());
-    sh_list *got = sh_graph_run(g, SH_LIST(x));
-    cr_assert(got != NULL, "%s", message());
-    for (size_t i = 0; i < sh_list_size(expected); i++)
-        cr_expect(le(dbl, apart(sh_list_at(got, i), sh_list_at(expected, i)), 1e-5));
-    sh_graph_free(g);
-    return n;
-}
-
-Test(fuse_conv_bn, ops_on_constants) {
-    functional f = {.op = "conv1d"};
-    sh_tensor *line = sh_randn(SH_SIZES(2, 4, 9)), *rows = sh_randn(SH_SIZES(5, 3));
-    const sh_kwargs strided = SH_KWARGS(SH_KWARG("stride", sh_arg_list(SH_ARGS(2))), SH_KWARG("groups", 2));
-    cr_expect(eq(sz, folds_ops(functional_graph(&f, line, sh_randn(SH_SIZES(6, 2, 3)), strided), line), 1));
-    f.op = "conv2d";
-    sh_tensor *x = image(), *w = sh_randn(SH_SIZES(3, 4, 2, 2));
-    cr_expect(eq(sz, folds_ops(functional_graph(&f, x, w, SH_NO_KWARGS), x), 1));
-    f.op = "linear";
-    cr_expect(eq(sz, folds_ops(functional_graph(&f, rows, sh_randn(SH_SIZES(4, 3)), SH_NO_KWARGS), rows), 1));
-}
-
-Test(fuse_conv_bn, channels_that_are_no_rows_of_the_weight_stay) {
-    functional f = {.op = "linear"};
-    sh_tensor *x = sh_randn(SH_SIZES(2, 4, 3)); /* the norm's channels are the 4 in the middle */
-    cr_expect(eq(sz, folds_ops(functional_graph(&f, x, sh_randn(SH_SIZES(4, 3)), SH_NO_KWARGS), x), 0));
-    sh_tensor *rows = sh_randn(SH_SIZES(2, 3));
-    sh_graph *g = functional_graph(&f, rows, sh_randn(SH_SIZES(4, 3)), SH_NO_KWARGS);
-    SH_EACH_NODE(node, g) sh_node_set_spec(node, NULL);
-    cr_expect(eq(sz, folds_ops(g, rows), 0), "of unknown rank");
-}
-
-Test(fuse_conv_bn, a_weight_that_is_written_to_or_used_elsewhere_stays) {
-    for (int written = 0; written < 2; written++) SH_SCOPE {
-            functional f = {.op = "linear"};
-            sh_tensor *x = sh_randn(SH_SIZES(2, 3));
-            sh_graph *g = functional_graph(&f, x, sh_randn(SH_SIZES(4, 3)), SH_NO_KWARGS);
-            SH_INSERTING_BEFORE(f.product) {
-                sh_node *same = sh_graph_get_attr(g, "w");
-                sh_graph_call_function(g, written ? "mul_" : "add", same, 1.0);
-                if (!written) sh_graph_call_function(g, "linear", f.x, same);
-            }
-            cr_expect(eq(sz, folds_ops(g, x), 0));
+Test(fuse_conv_bn, modules_that_were_inlined_fold_as_ops) {
+    for (int bias = 0; bias < 2; bias++) SH_SCOPE {
+            sh_module *net = conv_bn("conv bn");
+            sh_module_give(net, "conv", sh_nn_conv2d(4, 4, 3, .bias = bias != 0));
+            sh_module *traced = sh_symbolic_trace(evaluated(net), SH_INPUTS(image()), NULL);
+            sh_graph *g = sh_graph_module_graph(traced);
+            size_t n = 0;
+            sh_tensor *x = image(), *expected = sh_forward(net, x);
+            cr_expect(sh_pass_inline_modules(g, &n) == SH_OK && n == 2, "%s", message());
+            n = 0;
+            cr_expect(sh_pass_fuse_conv_bn(g, &n) == SH_OK && n == 1 && sh_graph_lint(g) == SH_OK);
+            cr_expect(eq(sz, sh_graph_find_nodes(g, SH_CALL_FUNCTION, NULL, NULL, 0), 1));
+            cr_expect(le(dbl, apart(sh_forward(traced, x), expected), 1e-5));
+            cr_expect(sh_equal(sh_forward(net, x), expected), "the net is as it was");
+            sh_module_release(traced);
+            sh_module_release(net);
         }
-}
-
-Test(fuse_conv_bn, a_norm_in_training_or_on_computed_statistics_stays) {
-    functional f = {.op = "linear"};
-    sh_tensor *x = sh_randn(SH_SIZES(2, 3));
-    sh_graph *g = functional_graph(&f, x, sh_randn(SH_SIZES(4, 3)), SH_NO_KWARGS);
-    size_t n = 0;
-    sh_node_set_kwarg(f.norm, "training", sh_arg_flag(true));
-    cr_expect(sh_pass_fuse_conv_bn(g, &n) == SH_OK && n == 0);
-    sh_node_set_kwarg(f.norm, "training", sh_arg_flag(false));
-    SH_INSERTING_BEFORE(f.norm)
-    sh_node_set_arg(f.norm, 2, sh_arg_node(sh_graph_call_function(g, "exp", sh_node_arg(f.norm, 2).as.node)));
-    cr_expect(eq(sz, folds_ops(g, x), 0));
-}
-
-Test(fuse_conv_bn, a_bias_that_is_computed_stays) {
-    functional f = {.op = "linear"};
-    sh_tensor *x = sh_randn(SH_SIZES(2, 3));
-    sh_graph *g = functional_graph(&f, x, sh_randn(SH_SIZES(4, 3)), SH_NO_KWARGS);
-    SH_INSERTING_BEFORE(f.product) {
-        sh_node *bias = sh_graph_call_function(g, "sum", f.x);
-        sh_node_set_kwarg(f.product, "bias",
-                          sh_arg_node(sh_graph_call_function(g, "expand", bias, sh_arg_list(SH_ARGS(4)))));
-    }
-    cr_expect(eq(sz, folds_ops(g, x), 0));
-}
-
-Test(fuse_conv_bn, the_call_keeps_its_name_and_what_is_known_of_it) {
-    functional f = {.op = "conv2d"};
-    sh_tensor *x = image();
-    sh_graph *g = functional_graph(&f, x, sh_randn(SH_SIZES(3, 4, 1, 1)), SH_NO_KWARGS);
-    size_t n = 0;
-    sh_node_set_meta_int(f.product, "layer", 7);
-    cr_expect(sh_pass_fuse_conv_bn(g, &n) == SH_OK && n == 1);
-    sh_node *conv = sh_graph_find(g, "conv2d");
-    cr_assert(conv != NULL);
-    cr_expect(sh_node_spec(conv) && sh_node_meta(conv, "layer").as.i == 7);
-    cr_expect(eq(str, (char *)(uintptr_t)sh_graph_output_name(g, 0), (char *)"conv2d"));
-    cr_expect(eq(sz, sh_graph_size(g), 5), "x, weight, bias, conv2d, output");
-    sh_graph_free(g);
-}
-
-Test(fuse_conv_bn, what_folding_leaves_behind_can_be_given_up) {
-    functional f = {.op = "linear"};
-    sh_tensor *x = sh_randn(SH_SIZES(2, 3));
-    sh_graph *g = functional_graph(&f, x, sh_randn(SH_SIZES(4, 3)), SH_NO_KWARGS);
-    size_t n = 0, gone = 9;
-    cr_expect(sh_graph_delete_all_unused_attrs(g, &gone) == SH_OK && gone == 0);
-    cr_expect(sh_pass_fuse_conv_bn(g, &n) == SH_OK && n == 1);
-    sh_list *before = sh_graph_run(g, SH_LIST(x));
-    sh_memory_fail_after(1);
-    cr_expect(sh_graph_delete_all_unused_attrs(g, &gone) < 0);
-    sh_memory_fail_after(0);
-    cr_expect(error_says(SH_ERROR_MEMORY, "") && sh_graph_attr_count(g) == 6);
-    cr_expect(sh_graph_delete_all_unused_attrs(g, &gone) == SH_OK && gone == 4, "w, mean, var, beta");
-    cr_expect(sh_graph_attr_count(g) == 2 && sh_graph_attr(g, "w") == NULL && sh_graph_lint(g) == SH_OK);
-    cr_expect(sh_equal(sh_list_at(sh_graph_run(g, SH_LIST(x)), 0), sh_list_at(before, 0)));
-    cr_expect(sh_graph_delete_all_unused_attrs(NULL, NULL) < 0 && error_says(SH_ERROR_NULL, "graph is NULL"));
-    sh_graph_free(g);
 }
 
 /* ---- faults ---- */
