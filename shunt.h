@@ -33,6 +33,7 @@
 #include "dispatch/tensor.h"
 #include "dispatch/value.h"
 #include "dispatch/verbose.h"
+#include "graph/compile/compile.h"
 #include "graph/arg.h"
 #include "graph/check/op_check.h"
 #include "graph/function.h"

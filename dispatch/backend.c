@@ -98,6 +98,7 @@ static void end_locked(int i) {
     const int next = sh__backend_next((uint32_t)i);
     if (next >= 0 && atomic_load(&sh__default_backend[device]) == (uint8_t)i)
         atomic_store(&sh__default_backend[device], (uint8_t)next);
+    sh__configuration_changed();
 }
 
 void sh__backends_end(int device) {
@@ -133,6 +134,7 @@ sh_status sh_backend_set_default(const char *name) {
     const int found = find_or_fail(name);
     if (found < 0) return SH_ERROR_VALUE;
     atomic_store_explicit(&sh__default_backend[backends[found].device], (uint8_t)found, memory_order_relaxed);
+    sh__configuration_changed();
     return SH_OK;
 }
 

@@ -58,6 +58,8 @@ struct sh_mode {
     char name[64];
 };
 
+enum { SH_MODE_STANDS_IN = 1 << 16 /* of its flags: a trace pushed it in the place of another */ };
+
 enum {
     SH_MODE_IS_SHARED = 1, /* more than one thread may run it */
     SH_MODE_IS_INEXACT = 2 /* its list of families decides, not only the bits */
@@ -111,6 +113,11 @@ sh_status sh__call_results(const sh_op *op, sh_variant variant, sh_tensor *targe
 /* The same for arguments that were placed by `schema`: an error if the op has another one by now. */
 sh_status sh__call_placed(const sh_op *op, const sh_schema *schema, sh_variant variant, sh_tensor *target,
                           sh_value *args, sh_value *results, const void *caller);
+/* The same, beginning with a mode that the thread has in sight: the entry `index` places above the bottom of what is at
+ * `position`. What is above it does not run. */
+sh_status sh__call_from(const sh_op *op, const sh_schema *schema, sh_variant variant, sh_tensor *target,
+                        sh_value *args, sh_value *results, const void *caller, uint32_t position,
+                        uint32_t index);
 /* sh_call_by_name from a frame that the caller names: two words on the C stack, alive through the call, of which the
  * second is the address in the program that the call stands for. */
 sh_status sh__call_by_name(const char *name, const sh_argument *arguments, size_t n, sh_value *results,

@@ -92,6 +92,7 @@ static void publish(snapshot *next) {
     }
     for (int p = 1; p < SH_POS_COUNT; p += 2) any |= next->top[p] != NULL;
     atomic_store(&sh__globals, any ? next : NULL);
+    sh__configuration_changed();
     sh__process_set(SH_PROCESS_GLOBALS, any);
     if (!any) sh__free(next);
     if (!before) return;
@@ -193,6 +194,7 @@ void sh__globals_abandon(void) {
     atomic_store(&left[1], retired);
     retired = NULL;
     for (int i = 0; i < SH_FAMILY_WORDS; i++) atomic_store(&sh__global_wants[i], 0);
+    sh__configuration_changed();
     sh__process_set(SH_PROCESS_GLOBALS, false);
 }
 

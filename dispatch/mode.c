@@ -95,7 +95,10 @@ const char *sh_mode_name(const sh_mode *mode) { return mode->name; }
 uint64_t sh_mode_serial(const sh_mode *mode) { return mode->serial; }
 sh_mode_kind sh_mode_kind_of(const sh_mode *mode) { return mode->kind; }
 sh_level sh_mode_level(const sh_mode *mode) { return mode->level; }
-void sh_mode_touch(sh_mode *mode) { atomic_fetch_add(&mode->version, 1); }
+void sh_mode_touch(sh_mode *mode) {
+    atomic_fetch_add(&mode->version, 1);
+    sh__configuration_changed();
+}
 uint64_t sh_mode_version(const sh_mode *mode) { return atomic_load(&mode->version); }
 uint64_t sh_mode_calls(const sh_mode *mode) {
     return atomic_load_explicit(&mode->calls, memory_order_relaxed);

@@ -83,12 +83,20 @@ static const sh_slot *slot_for(const sh_op *op, uint32_t backend, bool ruled) {
     return ruled || (slot && sh__slot_is_special(slot)) ? &looks_around : slot;
 }
 
+atomic_uint_fast64_t sh__table_version, sh__configuration;
+
 static bool is_ruled(const sh_op *op) { return atomic_load(&sh__table_watched) || sh__rules_touch(op); }
 
 void sh__slots_publish(sh_op *op) {
     const bool ruled = is_ruled(op);
-    for (uint32_t b = 0; b < sh_backend_count(); b++)
-        atomic_store_explicit(&op->slots[b], slot_for(op, b, ruled), memory_order_release);
+    bool changed = false;
+    for (uint32_t b = 0; b < sh_backend_count(); b++) {
+        const sh_slot *slot = slot_for(op, b, ruled);
+        changed |= atomic_exchange_explicit(&op->slots[b], slot, memory_order_acq_rel) != slot;
+    }
+    if (!changed) return;
+    atomic_fetch_add(&sh__table_version, 1);
+    sh__configuration_changed();
 }
 
 void sh__slots_publish_all(void) {

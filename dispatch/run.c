@@ -216,6 +216,35 @@ sh_status sh__call_placed(const sh_op *op, const sh_schema *schema, sh_variant v
     return SH_OK;
 }
 
+/* The entry `index` places above the bottom of what a call that starts now finds at the position, or NULL. */
+static sh_entry *entry_at(sh_thread *thread, uint32_t position, uint32_t index) {
+    sh_entry *top = thread->top[position];
+    uint32_t n = 0;
+    for (const sh_entry *e = top; e; e = e->below) n++;
+    for (; top && n > index + 1; n--) top = top->below;
+    return n ? top : NULL;
+}
+
+sh_status sh__call_from(const sh_op *op, const sh_schema *schema, sh_variant variant, sh_tensor *target,
+                        sh_value *args, sh_value *results, const void *caller, uint32_t position,
+                        uint32_t index) {
+    sh_thread *thread = &sh__thread;
+    sh_call call;
+    if (SH_UNLIKELY(thread->gate & SH_GATE_ERROR)) return sh_error()->code;
+    if (!sh__cold()) return SH_ERROR_MEMORY;
+    fill(&call, op, schema, variant, target, args, -1, caller);
+    if (thread->depth || sh__globals_any()) SH_TRY(enter_slow(&call, thread, caller));
+    enter(&call, thread);
+    sh_status status = sh__walk(&call, position, entry_at(thread, position, index));
+    leave(&call, thread);
+    if (status < 0) {
+        sh__error_at(op->name, NULL, NULL);
+        return status;
+    }
+    memcpy(results, call.results, call.nresults * sizeof *results);
+    return SH_OK;
+}
+
 sh_list *sh__call_list(const sh_op *op, sh_value *args, const void *caller) {
     sh_call call;
     return run(&call, op, SH_FUNCTIONAL, NULL, args, -1, caller) >= 0 ? sh__list_of(call.results[0]) : NULL;

@@ -58,6 +58,7 @@ static uint32_t position_of(const sh_mode *mode) {
 uint32_t sh__mode_position(const sh_mode *mode) { return position_of(mode); }
 
 void sh__wants_update(sh_thread *thread) {
+    thread->stamp = 0;
     if (thread->depth) return;
     memset(thread->wants, 0, sizeof thread->wants);
     for (int p = 0; p < SH_POS_COUNT; p += 2)

@@ -106,6 +106,13 @@ void sh__table_unlock(void);
 void sh__slots_publish(sh_op *op);
 void sh__slots_publish_all(void);
 
+/* Rises with each change of a slot. */
+extern atomic_uint_fast64_t sh__table_version SH_HIDDEN;
+/* Rises with whatever may change what a call does, on any thread: the table, the default backends, the global modes, the
+ * configuration of a mode. Who has seen it at one value has nothing to look at again while it stays. */
+extern atomic_uint_fast64_t sh__configuration SH_HIDDEN;
+static inline void sh__configuration_changed(void) { atomic_fetch_add(&sh__configuration, 1); }
+
 /* rules.c */
 /* Does any rule touch this op? */
 bool sh__rules_touch(const sh_op *op);

@@ -63,6 +63,7 @@ static sh_effects of_function(const sh_node *node) {
 
 static sh_effects of_call(const sh_node *node) {
     sh_binding b;
+    if (sh_node_meta(node, SH_META_KEPT).kind != SH_META_NONE) return of_function(node);
     if (strcmp(node->target, SH_GETITEM) == 0) return (sh_effects){0, NULL, first_input(node), false};
     if (sh__bind(node, &b) < 0) {
         sh_clear_error();

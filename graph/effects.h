@@ -18,6 +18,10 @@ typedef struct sh_effects {
     bool any_input;        /* or that of any other input */
 } sh_effects;
 
+/* The key under which a node of a trace says which mode it was recorded in front of, in the place of going on below it: the
+ * position in the chain << 32 | the mode's place there, from the bottom. That mode may do anything. */
+#define SH_META_KEPT "shunt.kept"
+
 sh_effects sh__node_effects(const sh_node *node);
 
 #endif

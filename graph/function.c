@@ -40,6 +40,7 @@ sh_status sh_function_register(const char *name, sh_function_body body, const sh
     function->next = newest;
     newest = function;
     atomic_fetch_add(&version, 1);
+    sh__configuration_changed();
     pthread_mutex_unlock(&lock);
     return SH_OK;
 }
@@ -58,6 +59,7 @@ sh_status sh_function_remove(const char *name) {
     if (function) {
         *link = function->next;
         atomic_fetch_add(&version, 1);
+        sh__configuration_changed();
     }
     pthread_mutex_unlock(&lock);
     if (!function) return sh_fail(SH_ERROR_VALUE, "sh_function_remove: there is no function %s", name);

@@ -74,7 +74,7 @@ static sh_status record_whole(sh_mode *mode, sh_call *call) {
     sh_capture *c = sh_mode_user(mode);
     const sh_mode *rewriter = rewriter_below(call);
     if (rewriter) {
-        tell(c, rewriter);
+        if (!(rewriter->flags & SH_MODE_STANDS_IN)) tell(c, rewriter);
         return SH_PASS;
     }
     sh_switch lower_off;

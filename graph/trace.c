@@ -178,14 +178,19 @@ static sh_value call_function(sh_module *self, sh_values inputs) {
     return state->function(inputs, state->user);
 }
 
-sh_graph *sh_trace_function(sh_traceable function, void *user, sh_values inputs,
-                            const sh_trace_options *options) {
+sh_module *sh__module_of_function(sh_traceable function, void *user) {
     static const sh_module_type type = {
         .name = "function", .forward_values = call_function, .state_size = sizeof(function_state)};
-    if (!function) sh_fail(SH_ERROR_NULL, "sh_trace_function: function is NULL");
     sh_module *module = sh_module_new(&type);
+    if (module) *(function_state *)sh_module_state(module) = (function_state){function, user};
+    return module;
+}
+
+sh_graph *sh_trace_function(sh_traceable function, void *user, sh_values inputs,
+                            const sh_trace_options *options) {
+    if (!function) sh_fail(SH_ERROR_NULL, "sh_trace_function: function is NULL");
+    sh_module *module = sh__module_of_function(function, user);
     if (!module) return NULL;
-    *(function_state *)sh_module_state(module) = (function_state){function, user};
     sh_graph *graph = sh_trace(module, inputs, options);
     sh_module_release(module);
     return graph;

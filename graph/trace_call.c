@@ -65,7 +65,7 @@ static sh_status run_on_stand_ins(sh_call *call) {
 }
 
 /* A result that is an argument itself becomes a tensor of its own: it will stand for this node. */
-static sh_status part_results(const sh_tracer *t, sh_call *call) {
+sh_status sh__trace_part_results(const sh_tracer *t, sh_call *call) {
     if (call->variant != SH_FUNCTIONAL) return SH_OK;
     for (uint32_t i = 0; i < call->nresults; i++) {
         const sh_value result = call->results[i];
@@ -125,7 +125,7 @@ sh_status sh__trace_call(sh_call *call, void *tracer) {
     SH_TRY(call->device == SH_META ? sh_next(call) : run_on_stand_ins(call));
     mark(call);
     if (t->capture->paused) return SH_PASS;
-    return part_results(t, call) < 0 ? sh_error()->code : SH_OK;
+    return sh__trace_part_results(t, call) < 0 ? sh_error()->code : SH_OK;
 }
 
 /* ---- tensors from outside ---- */

@@ -34,6 +34,7 @@ typedef struct sh_plan_buffer {
     sh_tensor *tensor;    /* CONSTANT: one reference */
     uint32_t first, last; /* the steps between which it is in use; set by sealing */
     size_t at;            /* ARENA: bytes from its start, a multiple of 64; set by sealing */
+    sh_spec spec;         /* FRESH: of the tensor that each run makes; set by sealing */
 } sh_plan_buffer;
 
 typedef struct sh_plan_value {
@@ -47,6 +48,8 @@ typedef struct sh_plan_value {
     bool output;  /* the caller gets it: it must stay plain, and is not to be left out */
     sh_spec spec; /* dtype and sizes; of a value without a buffer only if `known` */
     bool known;
+    uint32_t
+        last; /* the last step that reads or writes it; that of an output is behind all; set by sealing */
     int64_t strides[SH_MAX_DIMS]; /* in elements */
 } sh_plan_value;
 
@@ -71,7 +74,8 @@ typedef struct sh_plan_step {
     const sh_op *op; /* NULL for items, functions and units */
     const sh_schema *schema;
     const sh_slot *slot; /* KERNEL, MAKER */
-    const char *target;  /* CALL of a function */
+    const sh_node *
+        node; /* CALL by name, with arguments that only the dispatcher places: functions too; of plan->graph */
     sh_variant variant;
     uint32_t nargs, nloads, nresults;
     sh_value *args;
@@ -97,9 +101,13 @@ typedef struct sh_plan {
     uint32_t ninputs;
     uint32_t *outputs; /* values that the caller gets */
     uint32_t noutputs;
+    uint32_t *fresh; /* buffers of that home; set by sealing */
+    uint32_t nfresh;
     bool output_is_list;         /* a tuple, of one too */
+    bool plain;                  /* kernels and units are all its steps; set by sealing */
     size_t arena;                /* bytes, the units' scratch at its end included */
     size_t scratch_at;           /* where that begins */
+    sh_graph *graph;             /* where a step needs its node; else NULL */
     sh_pool pool;                /* of all that steps and values point to but units */
     struct sh_plan_large *large; /* what is too large for it */
 } sh_plan;
@@ -108,9 +116,10 @@ typedef struct sh_plan {
 
 /* What a unit finds when it runs. The address of a value is records[id].data: its first element. */
 typedef struct sh_unit_frame {
-    sh_tensor *records; /* one a value, by id; those without a buffer are not to be looked at */
-    char *scratch;      /* 64-byte aligned, as many bytes as the type says; nothing stays in it */
-    void *own;          /* what `open` made for this workspace, or NULL */
+    sh_tensor *records;       /* one a value, by id; those without a buffer are not to be looked at */
+    const sh_plan_step *step; /* its reads are its loads' ids, its writes its results */
+    char *scratch;            /* 64-byte aligned, as many bytes as the type says; nothing stays in it */
+    void *own;                /* what `open` made for this workspace, or NULL */
 } sh_unit_frame;
 
 struct sh_unit_type {
@@ -150,6 +159,8 @@ void sh__plan_set_steps(sh_plan *plan, sh_plan_steps *steps);
 sh_status sh__plan_count_reads(const sh_plan *plan, uint32_t *counts);
 /* The value that argument `i` of a step is: by its schema name, UINT32_MAX if it is none or was left out. */
 uint32_t sh__step_value(const sh_plan_step *step, const char *param);
+/* What its elements take. */
+size_t sh__spec_bytes(const sh_spec *spec);
 /* Contiguous by its strides. */
 bool sh__value_is_contiguous(const sh_plan_value *value);
 /* The tensor of which this value is the whole, as it lies; NULL: it is no constant, or a view of one. */

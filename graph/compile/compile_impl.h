@@ -1,0 +1,54 @@
+/* compile_impl.h - a compiled object in memory. */
+#ifndef SH_GRAPH_COMPILE_COMPILE_IMPL_H
+#define SH_GRAPH_COMPILE_COMPILE_IMPL_H
+
+#include "graph/compile/bake.h"
+#include "graph/compile/compile.h"
+#include "graph/compile/guard.h"
+#include "graph/compile/workspace.h"
+
+enum { SH_STAMPS = 4 }; /* threads that call one plan in turn without looking at the whole guard each time */
+
+/* One plan and what it was made for. */
+typedef struct sh_compiled_entry {
+    struct sh_compiled_entry *next; /* used less recently */
+    uint32_t users;                 /* runs that go on; under the lock */
+    bool gone;                      /* out of the list: the last user ends it */
+    sh_guard guard;
+    atomic_uint_fast64_t stamps[SH_STAMPS]; /* under which the guard's first sections hold */
+    sh_plan *plan;
+    sh_workspaces workspaces;
+    struct {
+        sh_tensor *tensor;
+        uint64_t version;
+    } * watched; /* tensors from outside the module that the plan was made from; kept */
+    size_t nwatched;
+    char *inputs, *modes; /* in words; free() them */
+    const char *why;
+    uint64_t calls, trace_ns, compile_ns;
+} sh_compiled_entry;
+
+struct sh_compiled {
+    pthread_mutex_t lock;         /* for the list, and what is counted */
+    pthread_mutex_t compile_lock; /* one plan is made at a time */
+    sh_module *module;            /* NULL once it is frozen */
+    char *name;
+    sh_compile_options options;
+    sh_compiled_entry *entries; /* used last first */
+    size_t nentries;
+    uint64_t compilations, hits, eager;
+};
+
+/* ---- entry.c ---- */
+enum { SH_MOST_INPUTS = 256 };
+/* The tensors among them, entries of lists too, as a trace makes placeholders of them; at most `room` are written. */
+size_t sh__open_inputs(sh_values inputs, sh_tensor **tensors, size_t room);
+/* A plan for these inputs as things stand. NULL and an error. */
+sh_compiled_entry *sh__entry_compile(sh_compiled *c, sh_values inputs);
+void sh__compiled_entry_free(sh_compiled_entry *entry);
+
+/* ---- prepare.c ---- */
+/* The passes between trace and lowering. `shared`: inputs share memory, so that what is written to one may be read of another. */
+sh_status sh__graph_prepare(sh_graph *graph, const sh_compile_options *options, bool shared);
+
+#endif

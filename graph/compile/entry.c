@@ -1,0 +1,191 @@
+/* entry.c - one plan made: the trace, the passes, the plan, what it depends on, and the words for the report. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "graph/compile/compile_impl.h"
+#include "graph/compile/lower.h"
+#include "graph/compile/seal.h"
+#include "graph/text.h"
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- inputs, opened ---- */
+
+/* As the trace makes placeholders: tensors, and the entries of lists. */
+size_t sh__open_inputs(sh_values inputs, sh_tensor **tensors, size_t room) {
+    size_t n = 0;
+    for (size_t i = 0; i < inputs.n; i++) {
+        const sh_value v = inputs.at[i];
+        if (v.tag == SH_TAG_TENSOR && n++ < room) tensors[n - 1] = v.as.tensor;
+        for (uint32_t k = 0; v.tag == SH_TAG_TENSORS && k < v.count; k++)
+            if (n++ < room) tensors[n - 1] = v.as.tensors[k];
+    }
+    return n;
+}
+
+/* ---- the plan ---- */
+
+typedef struct making {
+    sh_compiled *c;
+    sh_compiled_entry *entry;
+    sh_values given;
+    sh_baked baked;
+    sh_tensor *inputs[SH_MOST_INPUTS];
+    size_t ninputs;
+} making;
+
+static bool share_memory(const making *m) {
+    for (size_t i = 0; i < m->ninputs; i++)
+        for (size_t k = 0; k < i; k++)
+            if (sh__share_memory(m->inputs[i], m->inputs[k])) return true;
+    return false;
+}
+
+static sh_status watch(sh_compiled_entry *entry, const sh_graph *graph) {
+    const size_t n = sh_graph_attr_count(graph);
+    entry->watched = sh__calloc(n + 1, sizeof *entry->watched);
+    if (!entry->watched) return SH_ERROR_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        sh_tensor *t = sh_graph_attr(graph, sh_graph_attr_name(graph, i));
+        entry->watched[entry->nwatched].tensor = sh_keep(t);
+        entry->watched[entry->nwatched++].version = sh_tensor_version(t);
+    }
+    return SH_OK;
+}
+
+static sh_status lower(void *user) {
+    making *m = user;
+    const sh_compile_options *o = &m->c->options;
+    sh_graph *graph = m->baked.graph;
+    SH_TRY(sh__graph_prepare(graph, o, share_memory(m)));
+    m->baked.graph = NULL;
+    m->entry->plan = sh__plan_lower(graph, (sh_tensors){m->inputs, m->ninputs});
+    if (!m->entry->plan) return sh__error_ensure(SH_ERROR_MEMORY);
+    return SH_OK;
+}
+
+/* ---- what it writes to ---- */
+
+static bool is_noted(const sh_guard *guard, const sh_tensor *t) {
+    for (size_t i = 0; i < guard->nwritten; i++)
+        if (guard->written[i] == t) return true;
+    return false;
+}
+
+static sh_status note_written(sh_compiled_entry *entry, uint32_t value) {
+    const sh_plan *plan = entry->plan;
+    const uint32_t buffer = plan->values[value].buffer;
+    sh_tensor *t = buffer == SH_NO_BUFFER ? NULL : plan->buffers[buffer].tensor;
+    if (!t || is_noted(&entry->guard, t)) return SH_OK;
+    sh_tensor **moved = sh__realloc(entry->guard.written, (entry->guard.nwritten + 1) * sizeof *moved);
+    if (!moved) return SH_ERROR_MEMORY;
+    entry->guard.written = moved;
+    moved[entry->guard.nwritten++] = sh_keep(t);
+    return SH_OK;
+}
+
+static bool writes(const sh_plan_step *step, uint32_t argument) {
+    if (!step->schema) return step->node != NULL;
+    if (argument == SH__TARGET) return true;
+    return step->schema->params[argument].written || (step->variant == SH_INPLACE && argument == 0);
+}
+
+/* Constants of the module that steps write to (a running mean): their versions rise with each run. */
+static sh_status note_all_written(sh_compiled_entry *entry) {
+    for (uint32_t s = 0; s < entry->plan->steps.n; s++) {
+        const sh_plan_step *step = &entry->plan->steps.at[s];
+        for (uint32_t i = 0; i < step->nloads; i++)
+            if (step->kind != SH_STEP_UNIT && writes(step, step->loads[i].argument))
+                SH_TRY(note_written(entry, step->loads[i].id));
+    }
+    return SH_OK;
+}
+
+/* ---- words ---- */
+
+static char *describe_inputs(const making *m) {
+    sh_text text = {0};
+    for (size_t i = 0; i < m->ninputs; i++) {
+        const sh_tensor *t = m->inputs[i];
+        char type[160];
+        sh__tensor_print_type(t, type, sizeof type);
+        sh__text_put(&text, "%s%s%s", i ? ", " : "", type, t->flags & SH_TENSOR_CONTIGUOUS ? "" : " strided");
+    }
+    if (!m->ninputs) sh__text_put(&text, "none");
+    return sh__text_take(&text);
+}
+
+static char *describe_modes(const making *m) {
+    sh_text text = {0};
+    for (size_t i = 0; i < m->baked.nmodes; i++) {
+        const sh_baked_mode *mode = &m->baked.modes[i];
+        sh__text_put(&text, "%s%s ", i ? ", " : "", mode->mode->name);
+        if (mode->baked)
+            sh__text_put(&text, "(baked in)");
+        else
+            sh__text_put(&text, "(kept for %zu call%s)", mode->kept, mode->kept == 1 ? "" : "s");
+    }
+    if (!m->baked.nmodes) sh__text_put(&text, "none");
+    return sh__text_take(&text);
+}
+
+/* Against the plan used last. */
+static const char *why(const sh_compiled *c, const sh_guard *guard) {
+    static const char *const reasons[] = {
+        [SH_GUARD_TABLE] = "the dispatch table, a function or a default backend was another",
+        [SH_GUARD_THREAD] = "switches or the chosen backend were others",
+        [SH_GUARD_MODES] = "other modes were pushed, or one was configured anew",
+        [SH_GUARD_MODULE] = "the module, or a tensor of it, had changed",
+        [SH_GUARD_INPUTS] = "the inputs were others in dtype, shape or layout",
+    };
+    if (!c->entries) return "it was called for the first time";
+    const sh_guard_section section = sh__guard_difference(&c->entries->guard, guard);
+    return section == SH_GUARD_SECTIONS ? "a tensor that it was made from was written to" : reasons[section];
+}
+
+/* ---- an entry ---- */
+
+static sh_status make(making *m) {
+    sh_compiled_entry *e = m->entry;
+    const uint64_t start = now_ns();
+    SH_TRY(sh__bake(m->c->module, m->given, m->c->options.strict, &m->baked));
+    e->trace_ns = now_ns() - start;
+    SH_TRY(watch(e, m->baked.graph));
+    SH_TRY(sh__with_modes_off(&m->baked, lower, m));
+    SH_TRY(note_all_written(e));
+    SH_TRY(sh__plan_seal(e->plan));
+    SH_TRY(sh__guard_take(&e->guard, m->c->module, m->given));
+    e->inputs = describe_inputs(m);
+    e->modes = describe_modes(m);
+    e->why = why(m->c, &e->guard);
+    e->compile_ns = now_ns() - start;
+    return e->inputs && e->modes ? SH_OK : SH_ERROR_MEMORY;
+}
+
+sh_compiled_entry *sh__entry_compile(sh_compiled *c, sh_values inputs) {
+    making m = {.c = c, .given = inputs, .entry = sh__calloc(1, sizeof *m.entry)};
+    if (!m.entry) return NULL;
+    sh__workspaces_begin(&m.entry->workspaces);
+    m.ninputs = sh__open_inputs(inputs, m.inputs, SH_MOST_INPUTS);
+    sh_status status = make(&m);
+    sh__baked_free(&m.baked);
+    if (status >= 0) return m.entry;
+    sh__compiled_entry_free(m.entry);
+    return NULL;
+}
+
+void sh__compiled_entry_free(sh_compiled_entry *e) {
+    sh__workspaces_end(&e->workspaces, e->plan);
+    sh__plan_free(e->plan);
+    for (size_t i = 0; i < e->nwatched; i++) sh_release(e->watched[i].tensor);
+    sh__free(e->watched);
+    sh__guard_free(&e->guard);
+    free(e->inputs);
+    free(e->modes);
+    sh__free(e);
+}

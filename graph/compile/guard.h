@@ -1,0 +1,43 @@
+/* guard.h - what a plan was made for, as words that are compared before each run.
+ *
+ * Sections in order: the table and what functions are registered; this thread's switches and backends; the modes in sight,
+ * each by place, serial number and configuration version; the module's tree, with the version of each tensor in it; the
+ * inputs by dtype, shape, layout and which of them share memory. The first three are looked at again only when something
+ * was pushed, popped or configured: a stamp says so. */
+#ifndef SH_GRAPH_COMPILE_GUARD_H
+#define SH_GRAPH_COMPILE_GUARD_H
+
+#include "graph/module/module_impl.h"
+
+typedef enum sh_guard_section {
+    SH_GUARD_TABLE,
+    SH_GUARD_THREAD,
+    SH_GUARD_MODES,
+    SH_GUARD_MODULE,
+    SH_GUARD_INPUTS,
+    SH_GUARD_SECTIONS
+} sh_guard_section;
+
+typedef struct sh_guard {
+    uint64_t *at;
+    size_t n, room;
+    size_t ends[SH_GUARD_SECTIONS]; /* where each section ends */
+    sh_tensor **written; /* tensors that the plan itself writes to, whose version doesn't count; kept */
+    size_t nwritten;
+} sh_guard;
+
+/* As things stand on this thread; `guard` is empty, or holds `written`. The module may be NULL: then nothing is said of it. */
+sh_status sh__guard_take(sh_guard *guard, const sh_module *module, sh_values inputs);
+void sh__guard_free(sh_guard *guard);
+/* Does it hold now? `stamped`: its first three sections are known to. */
+bool sh__guard_holds(const sh_guard *guard, const sh_module *module, sh_values inputs, bool stamped);
+/* The first section in which they differ. */
+sh_guard_section sh__guard_difference(const sh_guard *a, const sh_guard *b);
+
+/* Can what is written to one be read of the other? */
+bool sh__share_memory(const sh_tensor *a, const sh_tensor *b);
+
+/* A number that no other state of modes and configuration ever had or will have, on any thread; 0: that can't be told, look. */
+uint64_t sh__guard_stamp(void);
+
+#endif

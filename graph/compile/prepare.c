@@ -1,0 +1,39 @@
+/* prepare.c - what is done to a graph before it becomes a plan: values in the place of writes, less of everything, and
+ * kernels that are made of other ops opened. */
+#include "dispatch/chain.h"
+#include "graph/bind.h"
+#include "graph/compile/compile_impl.h"
+#include "graph/module/module_impl.h"
+#include "graph/pass/pass.h"
+#include "graph/shapes.h"
+
+/* Has the op no kernel of its own on the backend that it would run on? */
+static bool is_split(const sh_node *node, void *user) {
+    sh_binding b;
+    (void)user;
+    if (!sh__binds(node, &b)) return false;
+    const uint8_t chosen = sh__thread.state.backend[SH_HOST];
+    const uint32_t backend =
+        chosen ? chosen - 1u : atomic_load_explicit(&sh__default_backend[SH_HOST], memory_order_relaxed);
+    const sh_slot *slot = atomic_load_explicit(&b.op->slots[backend], memory_order_acquire);
+    return slot && slot->composite && !slot->hooked && !slot->ruled;
+}
+
+static sh_status decompose(sh_graph *graph) {
+    size_t changes = 0;
+    SH_TRY(sh_decompose(graph, is_split, NULL, &changes));
+    return changes ? sh_pass_dead_code(graph, NULL) : SH_OK;
+}
+
+/* Two inputs that lie in one memory are two placeholders to a pass, which then doesn't see that a write to one is read of
+ * the other. */
+sh_status sh__graph_prepare(sh_graph *graph, const sh_compile_options *options, bool shared) {
+    const sh_pass exact[] = {sh_pass_functionalize,  sh_pass_dead_code, sh_pass_cse,
+                             sh_pass_fold_constants, sh_pass_dead_code, NULL};
+    if (!shared && !options->unfused) SH_TRY(sh_run_passes(graph, exact, NULL, NULL));
+    if (!shared && !options->unfused && !options->exact) {
+        SH_TRY(sh_pass_fuse_conv_bn(graph, NULL));
+        SH_TRY(sh_pass_dead_code(graph, NULL));
+    }
+    return decompose(graph);
+}
