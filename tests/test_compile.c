@@ -1,30 +1,15 @@
 /* test_compile.c - sh_compile: what is traced when, what of modes is baked in, and that results are the eager ones. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include <stdlib.h>
-#include <string.h>
 
-#include "shunt.h"
+#include "tests/compile.h"
 
 /* ---- what is compiled ---- */
-
-static sh_value x_plus_yx(sh_values in, void *user) {
-    (void)user;
-    sh_tensor *x = in.at[0].as.tensor, *y = in.at[1].as.tensor;
-    return sh_value_tensor(sh_add(x, sh_mul(y, x)));
-}
 
 static sh_value chain(sh_values in, void *user) {
     (void)user;
     sh_tensor *x = in.at[0].as.tensor;
     for (int i = 0; i < 8; i++) x = sh_add(x, in.at[0].as.tensor);
     return sh_value_tensor(x);
-}
-
-static sh_tensor *call2(sh_compiled *c, sh_tensor *x, sh_tensor *y) {
-    const sh_value inputs[] = {sh_value_tensor(x), sh_value_tensor(y)};
-    return sh_value_as_tensor(sh_compiled_call(c, (sh_values){inputs, 2}));
 }
 
 /* ---- modes ---- */
@@ -49,18 +34,8 @@ static sh_mode *rewriting(void) {
 }
 
 static sh_mode *watching(int *count, const char *const *ops) {
-    return sh_mode_new(watch, &(sh_mode_options){.name = "watch", .kind = SH_MODE_WATCHING, .user = count, .ops = ops});
-}
-
-static bool same_bits(sh_tensor *a, sh_tensor *b) {
-    return a && b && sh_tensor_numel(a) == sh_tensor_numel(b) && sh_tensor_dtype(a) == sh_tensor_dtype(b) &&
-           memcmp(sh_tensor_data(a), sh_tensor_data(b),
-                  (size_t)sh_tensor_numel(a) * sh_dtype_size(sh_tensor_dtype(a))) == 0;
-}
-
-static void no_error(void) {
-    if (sh_error()) cr_log_error("%s", sh_error()->message);
-    cr_assert_null(sh_error());
+    return sh_mode_new(
+        watch, &(sh_mode_options){.name = "watch", .kind = SH_MODE_WATCHING, .user = count, .ops = ops});
 }
 
 /* ---- the seed ---- */
@@ -72,15 +47,15 @@ Test(compile, swap_is_baked_in_and_its_callback_never_runs_again) {
         sh_mode *mode = rewriting();
         sh_tensor *swapped = NULL, *again = NULL;
         SH_WITH_MODE(mode) {
-            swapped = call2(c, x, y);
+            swapped = call_compiled(c, x, y);
             runs = 0;
-            again = call2(c, x, y);
+            again = call_compiled(c, x, y);
         }
         no_error();
         cr_expect(eq(int, runs, 0));
         cr_expect(same_bits(swapped, sh_mul(x, sh_mul(y, x))));
         cr_expect(same_bits(again, swapped));
-        cr_expect(same_bits(call2(c, x, y), sh_add(x, sh_mul(y, x))));
+        cr_expect(same_bits(call_compiled(c, x, y), sh_add(x, sh_mul(y, x))));
         cr_expect(eq(u64, sh_compiled_stats(c).compilations, 2));
         cr_expect(eq(u64, sh_compiled_stats(c).hits, 1));
         sh_mode_release(mode);
@@ -100,7 +75,7 @@ Test(compile, each_stack_of_modes_is_compiled_once) {
         for (int i = 0; i < 5; i++) {
             for (int k = 0; k < 2; k++)
                 if (stacks[i][k]) sh_push_mode(stacks[i][k]);
-            call2(c, x, y);
+            call_compiled(c, x, y);
             for (int k = 1; k >= 0; k--)
                 if (stacks[i][k]) sh_pop_mode(stacks[i][k]);
             no_error();
@@ -120,7 +95,8 @@ Test(compile, a_watching_mode_keeps_seeing_the_calls_it_wants_and_no_others) {
         sh_tensor *x = sh_rand(SH_SIZES(4)), *y = sh_rand_like(x), *z = NULL;
         sh_compiled *c = sh_compile_function(x_plus_yx, NULL, NULL);
         sh_mode *mode = watching(&count, ops);
-        for (int i = 0; i < 5; i++) SH_WITH_MODE(mode) z = call2(c, x, y);
+        for (int i = 0; i < 5; i++)
+            SH_WITH_MODE(mode) z = call_compiled(c, x, y);
         no_error();
         cr_expect(eq(int, count, 5));
         cr_expect(eq(u64, sh_compiled_stats(c).compilations, 1));
@@ -141,12 +117,13 @@ Test(compile, strict_names_the_mode_and_the_call_that_would_be_kept) {
         sh_tensor *x = sh_rand(SH_SIZES(4));
         sh_compiled *c = sh_compile_function(x_plus_yx, NULL, &strict);
         sh_mode *mode = watching(&count, NULL);
-        SH_WITH_MODE(mode) cr_expect(call2(c, x, x) == NULL);
+        SH_WITH_MODE(mode) cr_expect(call_compiled(c, x, x) == NULL);
         cr_assert(sh_error() != NULL);
-        cr_expect(strstr(sh_error()->message, "watch") && strstr(sh_error()->message, "mul"), "%s", sh_error()->message);
+        cr_expect(strstr(sh_error()->message, "watch") && strstr(sh_error()->message, "mul"), "%s",
+                  sh_error()->message);
         sh_clear_error();
         cr_expect(eq(sz, sh_mode_depth(), 0));
-        cr_expect(call2(c, x, x) != NULL);
+        cr_expect(call_compiled(c, x, x) != NULL);
         sh_mode_release(mode);
         sh_compiled_free(c);
     }
@@ -159,13 +136,13 @@ Test(compile, with_a_mode_and_without_it_each_is_compiled_once) {
         sh_compiled *c = sh_compile_function(x_plus_yx, NULL, NULL);
         sh_mode *mode = rewriting();
         for (int i = 0; i < 4; i++) {
-            SH_WITH_MODE(mode) call2(c, x, y);
-            call2(c, x, y);
+            SH_WITH_MODE(mode) call_compiled(c, x, y);
+            call_compiled(c, x, y);
         }
         cr_expect(eq(u64, sh_compiled_stats(c).compilations, 2));
         cr_expect(eq(u64, sh_compiled_stats(c).hits, 6));
         sh_mode_touch(mode);
-        SH_WITH_MODE(mode) call2(c, x, y);
+        SH_WITH_MODE(mode) call_compiled(c, x, y);
         cr_expect(eq(u64, sh_compiled_stats(c).compilations, 3));
         sh_mode_release(mode);
         sh_compiled_free(c);
@@ -176,7 +153,8 @@ Test(compile, shapes_dtypes_and_layouts_are_guarded) {
     SH_SCOPE {
         sh_compiled *c = sh_compile_function(chain, NULL, NULL);
         sh_tensor *a = sh_rand(SH_SIZES(4, 6));
-        sh_tensor *const inputs[] = {a, sh_rand(SH_SIZES(6, 4)), sh_transpose(a, 0, 1), sh_to(a, SH_F64), a, sh_rand(SH_SIZES(4, 6))};
+        sh_tensor *const inputs[] = {a, sh_rand(SH_SIZES(6, 4)), sh_transpose(a, 0, 1), sh_to(a, SH_F64),
+                                     a, sh_rand(SH_SIZES(4, 6))};
         const uint64_t expected[] = {1, 2, 3, 4, 4, 4};
         for (int i = 0; i < 6; i++) {
             const sh_value in = sh_value_tensor(inputs[i]);

@@ -91,6 +91,7 @@ static sh_mode *make_proxy(proxy *p) {
 /* Of one level and place before and behind others: those that are met last are pushed first. */
 static sh_status push_proxies(bake *b) {
     for (size_t i = b->baked->nmodes; i-- > 0;) {
+        if (b->baked->modes[i].unseen) continue;
         b->proxies[i] = (proxy){&b->baked->modes[i], b->strict};
         sh_mode *made = make_proxy(&b->proxies[i]);
         if (!made) return sh__error_ensure(SH_ERROR_MEMORY);
@@ -123,6 +124,7 @@ static size_t list_position(sh_thread *thread, uint32_t p, sh_baked_mode *modes)
             modes[n] = (sh_baked_mode){.mode = sh_mode_keep(e->mode),
                                        .position = p,
                                        .index = below,
+                                       .unseen = (thread->state.switches & SH_OFF_ALL) != 0,
                                        .baked = e->mode->kind == SH_MODE_REWRITING};
         n++;
     }
@@ -138,7 +140,6 @@ static size_t list_all(sh_thread *thread, sh_baked_mode *modes) {
 static sh_status list_modes(sh_baked *baked) {
     sh_thread *thread = &sh__thread;
     const bool pinned = !thread->depth && sh__globals_any();
-    if (thread->state.switches & SH_OFF_ALL) return SH_OK;
     if (pinned) sh__globals_pin(thread);
     const size_t n = list_all(thread, NULL);
     baked->modes = n ? sh__calloc(n, sizeof *baked->modes) : NULL;

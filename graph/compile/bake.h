@@ -12,6 +12,7 @@
 typedef struct sh_baked_mode {
     sh_mode *mode;            /* one reference */
     uint32_t position, index; /* where it stands: index from the bottom of its position */
+    bool unseen;              /* all interception was off: it has no part in the call */
     bool baked;               /* rewriting: nothing of it is left */
     size_t kept;              /* how many calls of the graph go to it */
 } sh_baked_mode;

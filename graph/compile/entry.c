@@ -125,7 +125,9 @@ static char *describe_modes(const making *m) {
     for (size_t i = 0; i < m->baked.nmodes; i++) {
         const sh_baked_mode *mode = &m->baked.modes[i];
         sh__text_put(&text, "%s%s ", i ? ", " : "", mode->mode->name);
-        if (mode->baked)
+        if (mode->unseen)
+            sh__text_put(&text, "(off)");
+        else if (mode->baked)
             sh__text_put(&text, "(baked in)");
         else
             sh__text_put(&text, "(kept for %zu call%s)", mode->kept, mode->kept == 1 ? "" : "s");

@@ -164,10 +164,8 @@ static sh_status call_function(named *c, sh_function_entry *function, sh_value *
     const size_t n = node->args.n + node->kwargs.n;
     sh_scratch scratch = {0};
     sh_argument *given = sh__alloc((n + 1) * sizeof *given);
-    sh_status status =
-        given ? sh__node_arguments(node, resolve, c, &scratch, given) : SH_ERROR_MEMORY;
-    if (status >= 0)
-        status = sh__function_call_at(function, (sh_arguments){given, n}, node->site, results);
+    sh_status status = given ? sh__node_arguments(node, resolve, c, &scratch, given) : SH_ERROR_MEMORY;
+    if (status >= 0) status = sh__function_call_at(function, (sh_arguments){given, n}, node->site, results);
     sh__free(given);
     sh__free(scratch.at);
     return status;
