@@ -71,28 +71,57 @@ static sh_node *passed_through(const sh_node *node) {
     return node->opcode == SH_CALL_MODULE ? through_module(node) : NULL;
 }
 
-static bool is_used_by_view(const sh_node *node) {
+/* ---- who looks at the layout ---- */
+
+typedef struct walk {
+    sh_memory_map memory;
+    bool *viewed; /* by id: a view of it is made, or of what hands it on */
+} walk;
+
+/* All users of the node have been met. */
+static void note_viewed(const walk *w, const sh_node *node) {
     sh_binding b;
-    for (const sh_use *use = node->first_user; use; use = use->next)
-        if (use->user->opcode == SH_CALL_FUNCTION && sh__binds(use->user, &b) && b.op->tags & SH_OP_VIEW)
-            return true;
-    return false;
+    bool viewed = false;
+    for (const sh_use *use = node->first_user; use && !viewed; use = use->next) {
+        const sh_node *user = use->user;
+        const sh_effects effects = sh__node_effects(user);
+        const bool view =
+            user->opcode == SH_CALL_FUNCTION && sh__binds(user, &b) && (b.op->tags & SH_OP_VIEW);
+        viewed = view || (w->viewed[user->id] && (effects.alias == node || effects.any_input));
+    }
+    w->viewed[node->id] = viewed;
 }
 
 /* What arithmetic gives is row-major, its input may have any layout, which not every view can take. */
-static bool needs_layout(const sh_memory_map *memory, const sh_node *node, const sh_node *input) {
-    const bool made_here = memory->origin[input->id] == input->id && input->opcode == SH_CALL_FUNCTION;
-    return sh__node_effects(node).alias != input && !made_here && is_used_by_view(node);
+static bool needs_layout(const walk *w, const sh_node *node, const sh_node *input) {
+    const bool made_here = w->memory.origin[input->id] == input->id && input->opcode == SH_CALL_FUNCTION;
+    return sh__node_effects(node).alias != input && !made_here && w->viewed[node->id];
 }
 
-static sh_status remove_one(const sh_memory_map *memory, sh_node *node, size_t *changes) {
+/* ---- the pass ---- */
+
+static sh_status remove_one(const walk *w, sh_node *node, size_t *changes) {
     sh_node *input = passed_through(node);
-    if (!input || sh__is_returned(memory, node) || needs_layout(memory, node, input)) return SH_OK;
-    if (sh__is_written(memory, node) || sh__is_written(memory, input)) return SH_OK;
+    if (!input || sh__is_returned(&w->memory, node) || needs_layout(w, node, input)) return SH_OK;
+    if (sh__is_written(&w->memory, node) || sh__is_written(&w->memory, input)) return SH_OK;
     SH_TRY(sh_node_replace_all_uses_with(node, input));
     sh__node_discard(node);
     ++*changes;
     return SH_OK;
+}
+
+/* Backwards, so that what is known of a node's users is known of the node. */
+static sh_status remove_all(walk *w, sh_graph *graph, size_t *changes) {
+    sh_status status = SH_OK;
+    w->viewed = sh__calloc(graph->next_id + 1, sizeof *w->viewed);
+    if (!w->viewed) return SH_ERROR_MEMORY;
+    for (sh_node *node = sh_graph_last(graph), *before; node && status >= 0; node = before) {
+        before = sh_node_prev(node);
+        note_viewed(w, node);
+        status = remove_one(w, node, changes);
+    }
+    sh__free(w->viewed);
+    return status;
 }
 
 sh_status sh_pass_remove_identities(sh_graph *graph, size_t *changes) {
@@ -100,13 +129,9 @@ sh_status sh_pass_remove_identities(sh_graph *graph, size_t *changes) {
     if (sh__error_pending()) return sh_error()->code;
     if (!graph) return sh_fail(SH_ERROR_NULL, "sh_pass_remove_identities: the graph is NULL");
     if (!changes) changes = &ignored;
-    sh_memory_map memory;
-    SH_TRY(sh__memory_map(&memory, graph));
-    sh_status status = SH_OK;
-    for (sh_node *node = sh_graph_first(graph), *next; node && status >= 0; node = next) {
-        next = sh_node_next(node);
-        status = remove_one(&memory, node, changes);
-    }
-    sh__memory_free(&memory);
+    walk w = {.viewed = NULL};
+    SH_TRY(sh__memory_map(&w.memory, graph));
+    const sh_status status = remove_all(&w, graph, changes);
+    sh__memory_free(&w.memory);
     return status;
 }
