@@ -176,6 +176,23 @@ Test(identities, a_view_of_what_is_returned_counts_and_so_does_one_that_needs_th
     }
 }
 
+/* The dropout goes, and what it stood for must not. */
+Test(identities, a_view_of_what_hands_it_on_needs_the_layout_too) {
+    sh_graph *g = sh_graph_new();
+    sh_node *x = sh_graph_placeholder(g, "x"), *t = sh_graph_call_function(g, "transpose", x, 0, 1);
+    sh_node *copy = sh_graph_call_function(g, "add", t, 0);
+    const sh_kwargs off = SH_KWARGS(SH_KWARG("training", (bool)false));
+    sh_node *drop = sh_graph_create_node(g, SH_CALL_FUNCTION, "dropout", SH_ARGS(copy), off, NULL);
+    output(g, call(g, "sin", sh_graph_call_function(g, "view", drop, sh_arg_list(SH_ARGS(-1)))));
+    SH_SCOPE {
+        sh_tensor *a = sh_rand(SH_SIZES(2, 3));
+        cr_expect(sh_graph_propagate_shapes(g, SH_ARGUMENTS(a)) == SH_OK);
+        cr_expect(eq(sz, changed(g, sh_pass_remove_identities), 1));
+        cr_expect(sh_graph_run(g, SH_LIST(a)) != NULL, "%s", message());
+    }
+    sh_graph_free(g);
+}
+
 Test(identities, dropout_goes_only_when_it_is_not_in_training) {
     for (int training = 0; training < 2; training++) {
         sh_graph *g = sh_graph_new();

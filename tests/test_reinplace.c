@@ -129,48 +129,6 @@ Test(reinplace, modules_give_memory_of_their_own_unless_they_pass_it_on) {
     sh_module_release(net);
 }
 
-/* ---- random graphs ---- */
-
-static sh_node *any(sh_node **nodes, int n) { return nodes[sample_int(0, n - 1)]; }
-
-/* Square matrices all the way: pointwise ops, views, in-place ops on what the graph made, and a matmul now and then. */
-static sh_graph *random_graph(void) {
-    static const char *const unary[] = {"relu", "sigmoid", "neg", "abs", "tanh", "contiguous", "clone"};
-    static const char *const binary[] = {"add", "mul", "sub", "maximum", "matmul"};
-    sh_node *nodes[40], *x;
-    int n = 1;
-    sh_graph *g = begin(&x);
-    nodes[0] = x;
-    while (n < 40) switch (sample_int(0, 4)) {
-        case 0:
-            nodes[n] = sh_graph_call_function(g, "transpose", any(nodes, n), 0, 1);
-            n++;
-            break;
-        case 1:
-            nodes[n] = sh_graph_call_function(g, binary[sample_int(0, 4)], any(nodes, n), any(nodes, n));
-            n++;
-            break;
-        case 2:
-            nodes[n] = call(g, "exp", call(g, "tanh", any(nodes, n)));
-            nodes[n] = sh_graph_call_function(g, "mul_", nodes[n], 0.5);
-            n++;
-            break;
-        default: nodes[n] = call(g, unary[sample_int(0, 6)], any(nodes, n)); n++;
-        }
-    sh_node *two = add(g, any(nodes, n), any(nodes, n));
-    sh_graph_output(g, sh_arg_tuple(SH_ARGS(two, any(nodes, n))));
-    return g;
-}
-
-Test(reinplace, random_graphs_give_the_same_bits_and_leave_their_inputs) {
-    size_t total = 0;
-    for (uint64_t seed = 0; seed < 200; seed++) SH_SCOPE {
-            sample_state = seed;
-            total += reinplaced(random_graph(), input());
-        }
-    cr_expect(gt(sz, total, 500));
-}
-
 static bool write_in_place(void) {
     sh_node *x = NULL;
     size_t n = 0;
