@@ -73,13 +73,12 @@ static void write_literal(writer *w, const sh_param *param, const sh_arg *from, 
 static void write_arg(writer *w, const sh_binding *b, uint32_t i) {
     const sh_param *param = &b->schema->params[i];
     const sh_arg *arg = b->args[i];
-    if (!arg)
-        w->step->args[i] = param->value;
-    else if (arg->tag == SH_ARG_NODE)
+    w->step->args[i] = arg ? sh_none() : param->value;
+    if (sh__arg_node(arg))
         load(w, arg, i, -1);
-    else if (sh_arg_is_list(*arg))
+    else if (arg && sh_arg_is_list(*arg))
         write_list(w, param, arg, i);
-    else
+    else if (arg)
         write_literal(w, param, arg, i);
 }
 
