@@ -3,15 +3,16 @@
 #include "dispatch/chain.h"
 #include "graph/bind.h"
 #include "graph/compile/compile_impl.h"
+#include "graph/effects.h"
 #include "graph/module/module_impl.h"
 #include "graph/pass/pass.h"
 #include "graph/shapes.h"
 
-/* Has the op no kernel of its own on the backend that it would run on? */
+/* Has the op no kernel of its own on the backend that it would run on? What a mode is to see it sees whole. */
 static bool is_split(const sh_node *node, void *user) {
     sh_binding b;
     (void)user;
-    if (!sh__binds(node, &b)) return false;
+    if (sh_node_meta(node, SH_META_KEPT).kind == SH_META_INT || !sh__binds(node, &b)) return false;
     const uint8_t chosen = sh__thread.state.backend[SH_HOST];
     const uint32_t backend =
         chosen ? chosen - 1u : atomic_load_explicit(&sh__default_backend[SH_HOST], memory_order_relaxed);
