@@ -180,9 +180,9 @@ static sh_window pool_window(const sh_tensor *self, int axis, sh_ints kernel_siz
     return w;
 }
 
-sh_pool sh_pool_of(const sh_tensor *self, sh_ints kernel_size, sh_ints stride, sh_ints padding,
-                   sh_ints dilation, bool ceil_mode) {
-    sh_pool p = {self->sizes[0], {0}, {0}};
+sh_pooling sh_pooling_of(const sh_tensor *self, sh_ints kernel_size, sh_ints stride, sh_ints padding,
+                         sh_ints dilation, bool ceil_mode) {
+    sh_pooling p = {self->sizes[0], {0}, {0}};
     if (self->ndim == 4) p.planes *= self->sizes[1];
     p.y = pool_window(self, 0, kernel_size, stride, padding, dilation, ceil_mode);
     p.x = pool_window(self, 1, kernel_size, stride, padding, dilation, ceil_mode);
@@ -224,7 +224,7 @@ static sh_status infer_pool(sh_spec *r, const char *op, const sh_tensor *self, s
     SH_TRY(check_pool_lists(op, kernel_size, stride, padding, dilation));
     SH_TRY(check_planes(op, self));
     if (self->dtype == SH_B8) return sh_fail(SH_ERROR_DTYPE, "%s: self is of bool, expected numbers", op);
-    const sh_pool p = sh_pool_of(self, kernel_size, stride, padding, dilation, ceil_mode);
+    const sh_pooling p = sh_pooling_of(self, kernel_size, stride, padding, dilation, ceil_mode);
     if (p.y.out < 1 || p.x.out < 1)
         return sh_fail(SH_ERROR_SHAPE, "%s: self is %s, too small for a window of %lld by %lld", op,
                        type_text(self, text), (long long)extent(&p.y), (long long)extent(&p.x));

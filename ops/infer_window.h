@@ -30,14 +30,14 @@ sh_status sh_infer_conv_sizes(sh_spec *r, const char *op, int axes, const sh_ten
                               const sh_tensor *weight, const sh_tensor *bias, sh_ints stride, sh_ints padding,
                               sh_ints dilation, int64_t groups);
 
-typedef struct sh_pool {
+typedef struct sh_pooling {
     int64_t planes; /* batch times channels */
     sh_window y, x;
-} sh_pool;
+} sh_pooling;
 
 /* An empty stride means that of the kernel; an absent dilation 1. */
-sh_pool sh_pool_of(const sh_tensor *self, sh_ints kernel_size, sh_ints stride, sh_ints padding,
-                   sh_ints dilation, bool ceil_mode);
+sh_pooling sh_pooling_of(const sh_tensor *self, sh_ints kernel_size, sh_ints stride, sh_ints padding,
+                         sh_ints dilation, bool ceil_mode);
 sh_status sh_infer_max_pool2d(sh_spec *r, const sh_tensor *self, sh_ints kernel_size, sh_ints stride,
                               sh_ints padding, sh_ints dilation, bool ceil_mode);
 sh_status sh_infer_avg_pool2d(sh_spec *r, const sh_tensor *self, sh_ints kernel_size, sh_ints stride,

@@ -17,7 +17,7 @@ typedef void tap_fn(void *to, const void *from, int64_t step, int64_t n);
 
 /* One pooling on its way; x and y are contiguous. */
 typedef struct job {
-    sh_pool p;
+    sh_pooling p;
     const sh_tensor *x;
     sh_tensor *y;
     const sh_nn_loops *loops;
@@ -149,7 +149,7 @@ static sh_status close_tensors(sh_tensor *r, sh_tensor *x, sh_tensor *y, sh_stat
 
 static bool is_float(const sh_tensor *t) { return sh_dtype_kind_of((sh_dtype)t->dtype) == SH_KIND_FLOAT; }
 
-static job job_of(const sh_tensor *x, sh_tensor *y, const sh_pool *p) {
+static job job_of(const sh_tensor *x, sh_tensor *y, const sh_pooling *p) {
     return (job){.p = *p, .x = x, .y = y, .loops = sh_nn_loops_for((sh_dtype)x->dtype)};
 }
 
@@ -157,7 +157,7 @@ sh_status sh_cpu_max_pool2d(sh_tensor *r, sh_tensor *self, sh_ints kernel_size, 
                             sh_ints padding, sh_ints dilation, bool ceil_mode) {
     if (!is_float(self) && !is_byte(self))
         return sh_ref_max_pool2d(r, self, kernel_size, stride, padding, dilation, ceil_mode);
-    const sh_pool p = sh_pool_of(self, kernel_size, stride, padding, dilation, ceil_mode);
+    const sh_pooling p = sh_pooling_of(self, kernel_size, stride, padding, dilation, ceil_mode);
     sh_tensor *x, *y;
     if (!r->numel) return SH_OK;
     sh_status status = open_tensors(r, self, &x, &y);
@@ -174,7 +174,7 @@ sh_status sh_cpu_avg_pool2d(sh_tensor *r, sh_tensor *self, sh_ints kernel_size, 
     if (!is_float(self))
         return sh_ref_avg_pool2d(r, self, kernel_size, stride, padding, ceil_mode, count_include_pad,
                                  divisor_override);
-    const sh_pool p = sh_pool_of(self, kernel_size, stride, padding, (sh_ints){NULL, 0}, ceil_mode);
+    const sh_pooling p = sh_pooling_of(self, kernel_size, stride, padding, (sh_ints){NULL, 0}, ceil_mode);
     sh_tensor *x, *y;
     if (!r->numel) return SH_OK;
     sh_status status = open_tensors(r, self, &x, &y);

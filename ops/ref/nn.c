@@ -109,7 +109,7 @@ static void store_lowest(sh_dtype dtype, void *to) {
 
 sh_status sh_ref_max_pool2d(sh_tensor *r, sh_tensor *self, sh_ints kernel_size, sh_ints stride,
                             sh_ints padding, sh_ints dilation, bool ceil_mode) {
-    const sh_pool p = sh_pool_of(self, kernel_size, stride, padding, dilation, ceil_mode);
+    const sh_pooling p = sh_pooling_of(self, kernel_size, stride, padding, dilation, ceil_mode);
     SH_EACH_ELEMENT(r, i) {
         const sh_span y = sh_span_of(&p.y, i[r->ndim - 2]), x = sh_span_of(&p.x, i[r->ndim - 1]);
         const char *plane = plane_of(self, i), *largest = NULL;
@@ -144,7 +144,7 @@ static int64_t counted(const sh_window *w, sh_span s, bool count_include_pad) {
 sh_status sh_ref_avg_pool2d(sh_tensor *r, sh_tensor *self, sh_ints kernel_size, sh_ints stride,
                             sh_ints padding, bool ceil_mode, bool count_include_pad,
                             int64_t divisor_override) {
-    const sh_pool p = sh_pool_of(self, kernel_size, stride, padding, (sh_ints){NULL, 0}, ceil_mode);
+    const sh_pooling p = sh_pooling_of(self, kernel_size, stride, padding, (sh_ints){NULL, 0}, ceil_mode);
     SH_EACH_ELEMENT(r, i) {
         const sh_span y = sh_span_of(&p.y, i[r->ndim - 2]), x = sh_span_of(&p.x, i[r->ndim - 1]);
         const sum s = sum_of_plane(self, plane_of(self, i), y, x);
