@@ -101,13 +101,9 @@ typedef struct sh_plan {
     uint32_t ninputs;
     uint32_t *outputs; /* values that the caller gets */
     uint32_t noutputs;
-    uint32_t *fresh; /* buffers of that home; set by sealing */
-    uint32_t nfresh;
     bool output_is_list;         /* a tuple, of one too */
-    bool plain;                  /* kernels and units are all its steps; set by sealing */
     size_t arena;                /* bytes, the units' scratch at its end included */
     size_t scratch_at;           /* where that begins */
-    sh_graph *graph;             /* where a step needs its node; else NULL */
     sh_pool pool;                /* of all that steps and values point to but units */
     struct sh_plan_large *large; /* what is too large for it */
 } sh_plan;
