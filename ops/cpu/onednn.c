@@ -173,7 +173,7 @@ static dnnl_status_t fill_entry(entry *e, const key *k) {
     return status;
 }
 
-/* Without AVX-512 oneDNN has no bf16, or a slow one for reference only. */
+/* Makes the engine. Without AVX-512 oneDNN has no bf16, or a slow one for reference only. */
 static void find_bf16(void) {
     const key probe = {64, 64, 64, 64, 64, 64, 0, 0, 0};
     dnnl_primitive_desc_t descriptor = NULL;
@@ -190,6 +190,11 @@ static void find_bf16(void) {
 bool sh_onednn_has_bf16(void) {
     pthread_once(&once, find_bf16);
     return has_bf16;
+}
+
+struct dnnl_engine *sh_onednn_engine(void) {
+    pthread_once(&once, find_bf16);
+    return engine;
 }
 
 static cache *cache_of_thread(void) {

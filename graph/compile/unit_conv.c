@@ -1,0 +1,251 @@
+/* unit_conv.c - see unit_conv.h. */
+#include "graph/compile/unit_conv.h"
+
+#include <string.h>
+
+#include "dispatch/tensor_impl.h"
+#include "ops/cpu/onednn.h"
+#include "ops/ops.h"
+
+/* ---- reading steps ---- */
+
+/* Entry i of an int[2], which may stand as one integer, or be left out. */
+static int64_t entry(const sh_plan_step *step, const char *param, size_t i, int64_t missing) {
+    const sh_value v = sh__step_argument(step, param);
+    const sh_ints list = sh_value_as_ints(v);
+    if (v.tag == SH_TAG_INT) return v.as.i;
+    return list.n == 0 ? missing : list.at[list.n == 1 ? 0 : i];
+}
+
+static bool is_f32(const sh_tensor *t, int ndim) {
+    return t && t->dtype == SH_F32 && t->ndim == ndim && t->numel > 0 && t->data;
+}
+
+static void read_axis(const sh_plan_step *step, const sh_plan_value *in, const sh_plan_value *out, int axis,
+                      const sh_tensor *weight, sh_conv_shape *s) {
+    s->in[axis] = in->spec.sizes[2 + axis];
+    s->out[axis] = out->spec.sizes[2 + axis];
+    s->kernel[axis] = weight->sizes[2 + axis];
+    s->stride[axis] = entry(step, "stride", (size_t)axis, 1);
+    s->dilation[axis] = entry(step, "dilation", (size_t)axis, 1);
+    s->before[axis] = entry(step, "padding", (size_t)axis, 0);
+    s->after[axis] = s->before[axis];
+}
+
+static bool take_bias(sh_conv_unit *conv, const sh_tensor *bias) {
+    if (conv->shape.has_bias == SH_CONV_BIASES) return false;
+    conv->biases[conv->shape.has_bias++] = bias;
+    return true;
+}
+
+bool sh__conv_read(const sh_plan *plan, const sh_plan_step *step, sh_conv_unit *conv) {
+    if (!sh__step_is_own(plan, step) || step->op->id != SH_OP_conv2d) return false;
+    memset(conv, 0, sizeof *conv); /* shapes are compared as bytes */
+    conv->input = sh__step_value(step, "input");
+    conv->output = step->results[0];
+    conv->weight = sh__value_constant(plan, sh__step_value(step, "weight"));
+    const uint32_t bias = sh__step_value(step, "bias");
+    if (conv->input == UINT32_MAX || !is_f32(conv->weight, 4)) return false;
+    if (bias != UINT32_MAX && !is_f32(sh__value_constant(plan, bias), 1)) return false;
+    if (bias != UINT32_MAX) take_bias(conv, sh__value_constant(plan, bias));
+    const sh_plan_value *in = &plan->values[conv->input], *out = &plan->values[conv->output];
+    if (in->spec.ndim != 4 || out->spec.ndim != 4 || !sh__value_is_contiguous(out)) return false;
+    sh_conv_shape *s = &conv->shape;
+    s->batch = in->spec.sizes[0];
+    s->channels = in->spec.sizes[1];
+    s->outputs = out->spec.sizes[1];
+    s->groups = entry(step, "groups", 0, 1);
+    for (int axis = 0; axis < 2; axis++) read_axis(step, in, out, axis, conv->weight, s);
+    return s->batch > 0 && s->out[0] > 0 && s->out[1] > 0 && s->in[0] > 0 && s->in[1] > 0;
+}
+
+/* ---- fusing ---- */
+
+bool sh__conv_take_pad(const sh_plan *plan, const sh_plan_step *pad, sh_conv_unit *conv) {
+    if (!sh__step_is_own(plan, pad) || pad->op->id != SH_OP_pad) return false;
+    const sh_value mode = sh__step_argument(pad, "mode"), value = sh__step_argument(pad, "value");
+    const sh_ints pairs = sh_value_as_ints(sh__step_argument(pad, "pad"));
+    const uint32_t input = sh__step_value(pad, "self");
+    if (mode.tag != SH_TAG_STRING || strcmp(mode.as.string, "constant") != 0 || input == UINT32_MAX)
+        return false;
+    if (sh_value_is_number(value) && sh_value_as_double(value) != 0) return false;
+    for (size_t i = 0; i < pairs.n; i++)
+        if (pairs.at[i] < 0 || (i >= 4 && pairs.at[i] != 0)) return false;
+    for (size_t i = 0; i + 1 < pairs.n && i < 4; i += 2) {
+        const size_t axis = 1 - i / 2;
+        conv->shape.before[axis] += pairs.at[i];
+        conv->shape.after[axis] += pairs.at[i + 1];
+    }
+    for (int axis = 0; axis < 2; axis++) conv->shape.in[axis] = plan->values[input].spec.sizes[2 + axis];
+    conv->input = input;
+    return true;
+}
+
+/* A constant [C, 1, 1] or [1, C, 1, 1]. */
+static bool is_per_channel(const sh_tensor *t, int64_t channels) {
+    if (!t || t->dtype != SH_F32 || !t->data || t->numel != channels || t->ndim < 3 || t->ndim > 4)
+        return false;
+    return t->sizes[t->ndim - 3] == channels;
+}
+
+static bool same_shape(const sh_plan_value *a, const sh_plan_value *b) {
+    return a->spec.ndim == b->spec.ndim &&
+           memcmp(a->spec.sizes, b->spec.sizes, (size_t)a->spec.ndim * sizeof *a->spec.sizes) == 0;
+}
+
+static bool has_add(const sh_postops *ops) {
+    for (uint32_t i = 0; i < ops->n; i++)
+        if (ops->at[i].kind != SH_POSTOP_FUNCTION) return true;
+    return false;
+}
+
+static bool take_add(const sh_plan *plan, const sh_plan_step *step, uint32_t from, sh_conv_unit *conv) {
+    const sh_value alpha = sh__step_argument(step, "alpha");
+    const uint32_t self = sh__step_value(step, "self"), other = sh__step_value(step, "other");
+    const uint32_t added = self == from ? other : self;
+    if (added == UINT32_MAX || added == from || (sh_value_is_number(alpha) && sh_value_as_double(alpha) != 1))
+        return false;
+    const sh_tensor *constant = sh__value_constant(plan, added);
+    if (is_per_channel(constant, conv->shape.outputs)) return conv->after.n == 0 && take_bias(conv, constant);
+    if (!same_shape(&plan->values[added], &plan->values[conv->output]) || has_add(&conv->after)) return false;
+    return sh__postop_append(&conv->after, (sh_postop){.kind = SH_POSTOP_ADD, .value = added});
+}
+
+bool sh__conv_take_step(const sh_plan *plan, const sh_plan_step *step, uint32_t from, sh_conv_unit *conv) {
+    if (!sh__step_is_own(plan, step) || !same_shape(&plan->values[step->results[0]], &plan->values[from]) ||
+        !sh__value_is_contiguous(&plan->values[step->results[0]]))
+        return false;
+    const bool taken = step->op->id == SH_OP_add              ? take_add(plan, step, from, conv)
+                       : sh__step_value(step, "self") == from ? sh__postop_function(step, &conv->after)
+                                                              : false;
+    if (taken) conv->output = step->results[0];
+    return taken;
+}
+
+/* ---- making ---- */
+
+sh_layout sh__conv_writes(sh_conv_way way) {
+    return way == SH_CONV_LAST ? SH_LAYOUT_LAST : SH_LAYOUT_BLOCKED;
+}
+
+/* Few channels are read as they lie: blocks would be mostly padding. */
+sh_layout sh__conv_reads(const sh_conv_unit *conv, sh_conv_way way) {
+    return way == SH_CONV_BLOCKED && conv->shape.channels < 8 ? SH_LAYOUT_PLAIN : sh__conv_writes(way);
+}
+
+static dnnl_status_t describe_weight(const sh_conv_unit *conv, bool plain, dnnl_memory_desc_t *d) {
+    const int64_t groups = conv->shape.groups, *sizes = conv->weight->sizes, *strides = conv->weight->strides;
+    const int64_t rows = sizes[0] / groups;
+    const dnnl_dims_t grouped = {groups, rows, sizes[1], sizes[2], sizes[3]};
+    const dnnl_dims_t grouped_strides = {rows * strides[0], strides[0], strides[1], strides[2], strides[3]};
+    const dnnl_dims_t single = {rows, sizes[1], sizes[2], sizes[3]};
+    const dnnl_dims_t single_strides = {strides[0], strides[1], strides[2], strides[3]};
+    const int n = groups == 1 ? 4 : 5;
+    const int64_t *of = groups == 1 ? single : grouped, *by = groups == 1 ? single_strides : grouped_strides;
+    return plain ? dnnl_memory_desc_init_by_strides(d, n, of, dnnl_f32, by)
+                 : dnnl_memory_desc_init_by_tag(d, n, of, dnnl_f32, dnnl_format_tag_any);
+}
+
+static sh_status describe(const sh_conv_unit *conv, sh_conv_way way, dnnl_convolution_desc_t *d,
+                          dnnl_memory_desc_t *result) {
+    const sh_conv_shape *s = &conv->shape;
+    const int64_t in[] = {s->batch, s->channels, s->in[0], s->in[1]};
+    const int64_t out[] = {s->batch, s->outputs, s->out[0], s->out[1]};
+    const dnnl_dims_t outputs = {s->outputs}, gaps = {s->dilation[0] - 1, s->dilation[1] - 1};
+    const dnnl_alg_kind_t algorithm =
+        way >= SH_CONV_WINOGRAD_2 ? dnnl_convolution_winograd : dnnl_convolution_direct;
+    dnnl_memory_desc_t source, weight, bias;
+    dnnl_status_t status = sh__layout_of(in, sh__conv_reads(conv, way), &source);
+    if (!status) status = sh__layout_of(out, sh__conv_writes(way), result);
+    if (!status) status = describe_weight(conv, false, &weight);
+    if (!status) status = dnnl_memory_desc_init_by_tag(&bias, 1, outputs, dnnl_f32, dnnl_a);
+    if (!status)
+        status = dnnl_dilated_convolution_forward_desc_init(d, dnnl_forward_inference, algorithm, &source,
+                                                            &weight, s->has_bias ? &bias : NULL, result,
+                                                            s->stride, gaps, s->before, s->after);
+    return status ? SH_PASS : SH_OK;
+}
+
+/* Those that are plain loops are no use; of Winograd's, the one with the tile that is meant. */
+static bool is_wanted(sh_conv_way way, const char *implementation) {
+    if (way == SH_CONV_WINOGRAD_2) return strstr(implementation, "wino_2x3") != NULL;
+    if (way == SH_CONV_WINOGRAD_4) return strstr(implementation, "wino_4x3") != NULL;
+    return strncmp(implementation, "ref", 3) != 0 && strncmp(implementation, "gemm", 4) != 0;
+}
+
+/* The first of oneDNN's implementations that is wanted; NULL: none. */
+static dnnl_primitive_desc_t find_descriptor(dnnl_engine_t engine, sh_conv_way way,
+                                             const dnnl_convolution_desc_t *d, dnnl_primitive_attr_t attr) {
+    dnnl_primitive_desc_iterator_t at;
+    dnnl_primitive_desc_t found = NULL;
+    if (dnnl_primitive_desc_iterator_create(&at, d, attr, engine, NULL) != dnnl_success) return NULL;
+    do {
+        const char *name = "ref";
+        found = dnnl_primitive_desc_iterator_fetch(at);
+        if (!found) break;
+        dnnl_primitive_desc_query(found, dnnl_query_impl_info_str, 0, &name);
+        if (is_wanted(way, name)) break;
+        dnnl_primitive_desc_destroy(found);
+        found = NULL;
+    } while (dnnl_primitive_desc_iterator_next(at) == dnnl_success);
+    dnnl_primitive_desc_iterator_destroy(at);
+    return found;
+}
+
+static sh_status bind_all(const sh_conv_unit *conv, const dnnl_memory_desc_t *result, sh_primitive *p) {
+    SH_TRY(sh__primitive_bind(p, DNNL_ARG_SRC, dnnl_query_src_md, 0, SH_NO_VALUE));
+    SH_TRY(sh__primitive_bind(p, DNNL_ARG_WEIGHTS, dnnl_query_weights_md, 0, SH_NO_VALUE));
+    if (conv->shape.has_bias)
+        SH_TRY(sh__primitive_bind(p, DNNL_ARG_BIAS, dnnl_query_weights_md, 1, SH_NO_VALUE));
+    SH_TRY(sh__primitive_bind(p, DNNL_ARG_DST, dnnl_query_dst_md, 0, SH_NO_VALUE));
+    return sh__postop_bind(&conv->after, result, p);
+}
+
+sh_primitive *sh__conv_new(const sh_conv_unit *conv, sh_conv_way way) {
+    dnnl_engine_t engine = sh__primitive_engine();
+    dnnl_convolution_desc_t d;
+    dnnl_memory_desc_t result;
+    dnnl_primitive_attr_t attr = NULL;
+    if (!engine || describe(conv, way, &d, &result) != SH_OK) return NULL;
+    dnnl_primitive_desc_t descriptor = NULL;
+    if (sh__postop_attributes(&conv->after, &result, &attr) == dnnl_success)
+        descriptor = find_descriptor(engine, way, &d, attr);
+    if (attr) dnnl_primitive_attr_destroy(attr);
+    sh_primitive *p = descriptor ? sh__primitive_new(descriptor) : NULL;
+    if (!p) return NULL;
+    snprintf(p->note, sizeof p->note, "%lldx%lld", (long long)conv->shape.kernel[0],
+             (long long)conv->shape.kernel[1]);
+    sh__postop_print(&conv->after, p->note, sizeof p->note);
+    if (bind_all(conv, &result, p) == SH_OK) return p;
+    sh__primitive_free(p);
+    return NULL;
+}
+
+/* ---- constants ---- */
+
+static float channel(const sh_tensor *t, int64_t i) {
+    const int axis = t->ndim == 1 ? 0 : t->ndim - 3;
+    return ((const float *)(const void *)t->data)[i * t->strides[axis]];
+}
+
+static sh_status pack_bias(const sh_conv_unit *conv, sh_primitive *p) {
+    const sh_primitive_argument *a = sh__primitive_argument(p, DNNL_ARG_BIAS);
+    float *sums = sh__alloc((size_t)conv->shape.outputs * sizeof *sums);
+    if (!sums) return SH_ERROR_MEMORY;
+    for (int64_t i = 0; i < conv->shape.outputs; i++) {
+        double sum = 0;
+        for (int64_t k = 0; k < conv->shape.has_bias; k++) sum += (double)channel(conv->biases[k], i);
+        sums[i] = (float)sum;
+    }
+    const dnnl_memory_desc_t layout = a->layout;
+    const sh_status status = sh__primitive_pack(p, DNNL_ARG_BIAS, &layout, sums);
+    sh__free(sums);
+    return status;
+}
+
+sh_status sh__conv_pack(const sh_conv_unit *conv, sh_primitive *p) {
+    dnnl_memory_desc_t plain;
+    SH_TRY(sh_onednn_status(describe_weight(conv, true, &plain), "describing weights"));
+    SH_TRY(sh__primitive_pack(p, DNNL_ARG_WEIGHTS, &plain, conv->weight->data));
+    return conv->shape.has_bias ? pack_bias(conv, p) : SH_OK;
+}

@@ -1,0 +1,49 @@
+/* unit_conv.h - a 2-d convolution of f32 with a constant weight, and the ways in which oneDNN does it. */
+#ifndef SH_GRAPH_COMPILE_UNIT_CONV_H
+#define SH_GRAPH_COMPILE_UNIT_CONV_H
+
+#include "graph/compile/postop.h"
+
+/* By axis, y first. All that two convolutions must have alike to be one primitive, but for their post-ops. */
+typedef struct sh_conv_shape {
+    int64_t batch, channels, outputs, groups;
+    dnnl_dims_t in, out, kernel, stride, dilation, before, after; /* the last two: padding, with 0 */
+    int64_t has_bias;
+} sh_conv_shape;
+
+enum { SH_CONV_BIASES = 3 };
+
+typedef struct sh_conv_unit {
+    sh_conv_shape shape;
+    uint32_t input, output; /* values of the draft */
+    const sh_tensor *weight;
+    const sh_tensor *biases[SH_CONV_BIASES]; /* shape.has_bias of them, which add up */
+    sh_postops after;
+} sh_conv_unit;
+
+/* Winograd's minimal filtering F(m x m, 3 x 3) adds up transformed numbers: fewer products, larger errors, and an Inf or NaN
+ * spreads over its neighbours. Largest error against f64, relative to the largest result, of weights and inputs from
+ * [-1, 1]: see tests/test_blocked.c, which prints them. */
+typedef enum sh_conv_way {
+    SH_CONV_LAST,       /* channels last */
+    SH_CONV_BLOCKED,    /* nChw16c */
+    SH_CONV_WINOGRAD_2, /* F(2x2, 3x3) on nChw16c */
+    SH_CONV_WINOGRAD_4, /* F(4x4, 3x3) on nChw16c */
+    SH_CONV_WAYS
+} sh_conv_way;
+
+/* Is the step a convolution that this can do? Then it is described, without what is fused. */
+bool sh__conv_read(const sh_plan *plan, const sh_plan_step *step, sh_conv_unit *conv);
+/* Takes a padding with zeros in front of it over: the step that makes its input. */
+bool sh__conv_take_pad(const sh_plan *plan, const sh_plan_step *pad, sh_conv_unit *conv);
+/* Takes what a step makes of its result over: a function, a sum. `from` is the value as it is so far. */
+bool sh__conv_take_step(const sh_plan *plan, const sh_plan_step *step, uint32_t from, sh_conv_unit *conv);
+
+sh_layout sh__conv_reads(const sh_conv_unit *conv, sh_conv_way way);
+sh_layout sh__conv_writes(sh_conv_way way);
+/* The primitive, constants not packed, source and result bound to no value yet. NULL: an error, or, without one, oneDNN does not
+ * do it this way, or only slowly. */
+sh_primitive *sh__conv_new(const sh_conv_unit *conv, sh_conv_way way);
+sh_status sh__conv_pack(const sh_conv_unit *conv, sh_primitive *p);
+
+#endif
