@@ -11,12 +11,16 @@
 
 /* ---- what reads what ---- */
 
-/* What goes through the dispatcher may hold on to what it reads. */
+static bool lets_go(const sh_plan_step *step) {
+    return step->kind == SH_STEP_KERNEL || step->kind == SH_STEP_UNIT;
+}
+
+/* What goes through the dispatcher may hold on to what it reads and makes, and write to it. */
 static void note_read(sh_blocker *b, const sh_plan_step *step, uint32_t value, uint32_t i) {
     const uint32_t buffer = b->plan->values[value].buffer;
-    const bool lets_go = step->kind == SH_STEP_KERNEL || step->kind == SH_STEP_UNIT;
     b->reader[value] = i;
-    if (buffer != SH_NO_BUFFER && b->last[buffer] != SH_NO_STEP) b->last[buffer] = lets_go ? i : SH_NO_STEP;
+    if (buffer != SH_NO_BUFFER && b->last[buffer] != SH_NO_STEP)
+        b->last[buffer] = lets_go(step) ? i : SH_NO_STEP;
 }
 
 static void note_all(sh_blocker *b) {
@@ -32,7 +36,11 @@ static void note_all(sh_blocker *b) {
     for (uint32_t i = 0; i < b->draft.n; i++) {
         const sh_plan_step *step = &b->draft.at[i];
         for (uint32_t k = 0; k < step->nloads; k++) note_read(b, step, step->loads[k].id, i);
-        for (uint32_t k = 0; k < step->nresults; k++) b->maker[step->results[k]] = i;
+        for (uint32_t k = 0; k < step->nresults; k++) {
+            const uint32_t result = step->results[k], buffer = plan->values[result].buffer;
+            b->maker[result] = i;
+            if (buffer != SH_NO_BUFFER && !lets_go(step)) b->last[buffer] = SH_NO_STEP;
+        }
     }
 }
 

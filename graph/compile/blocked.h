@@ -7,12 +7,8 @@
 #ifndef SH_GRAPH_COMPILE_BLOCKED_H
 #define SH_GRAPH_COMPILE_BLOCKED_H
 
+#include "graph/compile/compile.h"
 #include "graph/compile/plan.h"
-
-typedef enum sh_winograd {
-    SH_WINOGRAD_OFF,
-    SH_WINOGRAD_MEASURE /* each convolution in the way that is fastest when the plan is made */
-} sh_winograd;
 
 typedef struct sh_block_options {
     sh_winograd winograd;

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "graph/compile/compile_impl.h"
+#include "graph/compile/blocked.h"
 #include "graph/compile/lower.h"
 #include "graph/compile/seal.h"
 #include "graph/text.h"
@@ -160,6 +161,8 @@ static sh_status make(making *m) {
     SH_TRY(watch(e, m->baked.graph));
     SH_TRY(sh__with_modes_off(&m->baked, lower, m));
     SH_TRY(note_all_written(e));
+    if (!m->c->options.exact && !m->c->options.unfused)
+        SH_TRY(sh__plan_block(e->plan, &(sh_block_options){m->c->options.winograd}));
     SH_TRY(sh__plan_seal(e->plan));
     SH_TRY(sh__guard_take(&e->guard, m->c->module, m->given));
     e->inputs = describe_inputs(m);

@@ -22,6 +22,16 @@ static uint32_t only_reader(const sh_blocker *b, uint32_t value) {
     return b->choice_of[reader] ? SH_NO_STEP : reader;
 }
 
+/* Are the constants among its arguments the same in every run? */
+static bool is_settled(const sh_blocker *b, const sh_plan_step *step) {
+    for (uint32_t i = 0; i < step->nloads; i++) {
+        const uint32_t buffer = b->plan->values[step->loads[i].id].buffer;
+        if (buffer == SH_NO_BUFFER) return false;
+        if (b->plan->buffers[buffer].home == SH_HOME_CONSTANT && b->last[buffer] == SH_NO_STEP) return false;
+    }
+    return true;
+}
+
 static void take_pad(sh_blocker *b, sh_conv_choice *c, uint32_t mark) {
     const uint32_t maker = b->maker[c->conv.input];
     if (maker == SH_NO_STEP || b->choice_of[maker] || b->reads[c->conv.input] != 1) return;
@@ -35,6 +45,7 @@ static void take_readers(sh_blocker *b, sh_conv_choice *c, uint32_t mark) {
     for (;;) {
         const uint32_t value = c->conv.output, reader = only_reader(b, value);
         if (reader == SH_NO_STEP || !may_move(b, c->last, reader)) break;
+        if (!is_settled(b, &b->draft.at[reader])) break;
         if (!sh__conv_take_step(b->plan, &b->draft.at[reader], value, &c->conv)) break;
         c->last = reader;
         b->choice_of[reader] = mark;
@@ -67,7 +78,8 @@ static void settle_sum(const sh_blocker *b, sh_conv_choice *c) {
 static void find_convs(sh_blocker *b) {
     for (uint32_t i = 0; i < b->draft.n; i++) {
         sh_conv_choice *c = &b->choices[b->nchoices];
-        if (b->choice_of[i] || !sh__conv_read(b->plan, &b->draft.at[i], &c->conv)) continue;
+        if (b->choice_of[i] || !is_settled(b, &b->draft.at[i])) continue;
+        if (!sh__conv_read(b->plan, &b->draft.at[i], &c->conv)) continue;
         c->first = c->last = i;
         b->choice_of[i] = ++b->nchoices;
         take_pad(b, c, b->nchoices);
