@@ -2,6 +2,7 @@
 #include "ops/iter.h"
 
 #include <pthread.h>
+#include <string.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -27,9 +28,21 @@ int sh__threads(int64_t n) {
 #endif
 }
 
-/* Where part `i` of `parts` begins; on a multiple of 64 elements, so that no two parts share a line. */
-static int64_t part_begin(int64_t n, int i, int parts) {
-    return i == parts ? n : (n / parts * i) & ~INT64_C(63);
+/* ---- notes ---- */
+
+static __thread sh_map_note *noting;
+
+void sh__map_note(sh_map_note *note) { noting = note; }
+
+bool sh__map_noted(const sh_map *m) {
+    sh_map_note *note = noting;
+    if (SH_LIKELY(!note)) return false;
+    note->map = *m;
+    note->maps++;
+    if (!m->parameters || !m->to) return true;
+    memcpy(note->parameters, m->parameters, sizeof note->parameters);
+    note->map.parameters = note->parameters;
+    return true;
 }
 
 /* ---- the map ---- */
@@ -97,7 +110,7 @@ static void map_whole(const sh_map *m, int64_t begin, int64_t end) {
 void sh__map(const sh_map *m) {
     const sh_tensor *shape = m->to ? m->to : m->from[0].t;
     const int64_t n = shape->numel;
-    if (n == 0) return;
+    if (sh__map_noted(m) || n == 0) return;
     const bool whole = all_whole(m, n);
     const int threads = sh__threads(n);
     if (threads == 1 && whole) {
@@ -111,7 +124,7 @@ void sh__map(const sh_map *m) {
     }
     SH_PARALLEL(threads)
     for (int i = 0; i < threads; i++) {
-        const int64_t begin = part_begin(n, i, threads), end = part_begin(n, i + 1, threads);
+        const int64_t begin = sh__part_begin(n, i, threads), end = sh__part_begin(n, i + 1, threads);
         if (whole)
             map_whole(m, begin, end);
         else

@@ -38,12 +38,35 @@ typedef struct sh_map {
 
 void sh__map(const sh_map *map);
 
+enum { SH_MAP_PARAMETERS = 32 }; /* bytes of an elementwise op's */
+
+/* What the kernel of an elementwise op would map, for a plan that runs its loop itself. While this thread has a note, maps
+ * are written there and not done; so the kernel may be called with tensors that have no data.
+ *
+ *     sh_map_note note = {.maps = 0};
+ *     sh__map_note(&note);
+ *     kernel(...);
+ *     sh__map_note(NULL);      if (note.maps == 1) note.map is all that it does */
+typedef struct sh_map_note {
+    sh_map map;                                     /* the last one */
+    _Alignas(8) char parameters[SH_MAP_PARAMETERS]; /* where map.parameters points, if it has some */
+    int maps;
+} sh_map_note;
+void sh__map_note(sh_map_note *note);
+/* True, and it is written down, while this thread has a note: for kernels with ways round sh__map. */
+bool sh__map_noted(const sh_map *map);
+
 /* Whole arrays, dtype to dtype, as PyTorch converts: to nearest even for floats, toward zero for integers, anything
  * but 0 is true. `to` and `from` don't overlap. */
 void sh__convert(sh_dtype to_dtype, void *to, sh_dtype from_dtype, const void *from, int64_t n);
 
 /* How many threads are worth it for this many elements; 1 in the child of a fork. */
 int sh__threads(int64_t n);
+
+/* Where part `i` of `parts` begins; on a multiple of 64 elements, so that no two parts share a line. */
+static inline int64_t sh__part_begin(int64_t n, int i, int parts) {
+    return i == parts ? n : (n / parts * i) & ~INT64_C(63);
+}
 
 /* In front of a loop whose turns may run at once, by that many threads. */
 #ifdef _OPENMP

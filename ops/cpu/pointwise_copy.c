@@ -143,25 +143,28 @@ static void cross(const crossing *c, sh_tensor *r, const sh_tensor *src) {
 
 /* ---- the kernel ---- */
 
-sh_status sh_cpu_copy(sh_tensor *r, sh_tensor *self, sh_tensor *src, bool non_blocking) {
-    (void)self, (void)non_blocking;
-    static sh_loop *const moves[] = {[1] = move_1, [2] = move_2, [4] = move_4, [8] = move_8};
+/* One array after the other, or blocks; false: it is for the engine. */
+static bool copy_straight(sh_tensor *r, const sh_tensor *src) {
     crossing c;
-    if (r->numel == 0 || r == src) return SH_OK;
     if ((r->flags & src->flags & SH_TENSOR_CONTIGUOUS) && r->numel == src->numel &&
         sh__threads(r->numel) == 1) {
         sh__convert((sh_dtype)r->dtype, r->data, (sh_dtype)src->dtype, src->data, r->numel);
-        return SH_OK;
+        return true;
     }
-    if (find_crossing(&c, r, src)) {
-        cross(&c, r, src);
-        return SH_OK;
-    }
+    if (!find_crossing(&c, r, src)) return false;
+    cross(&c, r, src);
+    return true;
+}
+
+sh_status sh_cpu_copy(sh_tensor *r, sh_tensor *self, sh_tensor *src, bool non_blocking) {
+    (void)self, (void)non_blocking;
+    static sh_loop *const moves[] = {[1] = move_1, [2] = move_2, [4] = move_4, [8] = move_8};
+    if (r->numel == 0 || r == src) return SH_OK;
     const sh_map map = {.loop = moves[r->element],
                         .to = r,
                         .made = (sh_dtype)r->dtype,
                         .n = 1,
                         .from = {{src, (sh_dtype)src->dtype, (sh_dtype)r->dtype}}};
-    sh__map(&map);
+    if (!sh__map_noted(&map) && !copy_straight(r, src)) sh__map(&map);
     return SH_OK;
 }

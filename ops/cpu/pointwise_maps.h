@@ -36,6 +36,7 @@ typedef union sh_parameters {
     int8_t i8[4];
     uint8_t u8[4];
 } sh_parameters;
+_Static_assert(sizeof(sh_parameters) == SH_MAP_PARAMETERS, "a note of a map holds its parameters");
 
 void sh__set_parameter(sh_parameters *p, sh_dtype as, int i, sh_scalar v);
 
