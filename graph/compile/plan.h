@@ -112,8 +112,8 @@ typedef struct sh_plan {
 
 /* What a unit finds when it runs. The address of a value is records[id].data: its first element. */
 typedef struct sh_unit_frame {
-    sh_tensor *records;       /* one a value, by id; those without a buffer are not to be looked at */
     const sh_plan_step *step; /* its reads are its loads' ids, its writes its results */
+    sh_tensor *records;       /* one a value, by id; those without a buffer are not to be looked at */
     char *scratch;            /* 64-byte aligned, as many bytes as the type says; nothing stays in it */
     void *own;                /* what `open` made for this workspace, or NULL */
 } sh_unit_frame;
