@@ -118,8 +118,11 @@ static sh_status infer(sh_lowering *l, const sh_plan_step *step, sh_spec *specs)
     sh_value args[SH_MAX_ARGS];
     sh_tensor *entries[SH_LOWERED_ENTRIES];
     if (!sh__lower_model_args(l, step, args, entries)) return sh__error_ensure(SH_ERROR_VALUE);
-    const sh_call call = {
-        .op = step->op, .schema = step->schema, .args = args, .nargs = (uint8_t)step->nargs};
+    const sh_call call = {.op = step->op,
+                          .schema = step->schema,
+                          .args = args,
+                          .nargs = (uint8_t)step->nargs,
+                          .nresults = step->schema->nreturns};
     SH_TRY(sh__call_infer(&call, args, specs));
     for (uint32_t i = 0; i < step->schema->nreturns; i++) sh__spec_fill(&specs[i]);
     return SH_OK;

@@ -30,8 +30,12 @@ static sh_status copy_list(sh_plan *plan, sh_value *value) {
     return SH_OK;
 }
 
+/* What a load fills is not set in the program. */
 static sh_status copy_template(sh_plan *plan, const sh_step *from, sh_value *args) {
     memcpy(args, from->args, from->nargs * sizeof *args);
+    for (uint32_t i = 0; i < from->nloads; i++)
+        if (from->loads[i].entry < 0 && from->loads[i].argument < from->nargs)
+            args[from->loads[i].argument] = sh_none();
     for (uint32_t i = 0; i < from->nargs; i++) {
         if (args[i].tag == SH_TAG_INTS || args[i].tag == SH_TAG_TENSORS) SH_TRY(copy_list(plan, &args[i]));
         if (args[i].tag != SH_TAG_STRING) continue;
