@@ -95,6 +95,7 @@ uint32_t sh__plan_add_value(sh_plan *plan, const char *name, const sh_spec *spec
     *value = (sh_plan_value){.name = own, .buffer = buffer};
     if (spec) {
         value->spec = *spec;
+        value->spec.like = NULL; /* which does not live as long */
         value->known = true;
         set_contiguous(value);
     }
