@@ -43,6 +43,8 @@ static sh_status add_copy(sh_lowering *l, const sh_node *node, uint32_t from, co
                            1))
         return SH_ERROR_MEMORY;
     const sh_ints sizes = {result->sizes, result->ndim};
+    if (result->ndim == spec.ndim && memcmp(result->sizes, spec.sizes, sizes.n * sizeof *sizes.at) == 0)
+        return sh__lowered_as(l, node, copy, 1);
     sh_tensor *model =
         sh_tensor_as_strided(sh__model(&l->models, copy), sizes, (sh_ints){result->strides, result->ndim}, 0);
     const uint32_t id = model ? sh__lower_view(l, node, copy, model) : UINT32_MAX;
