@@ -64,11 +64,8 @@ static inline sh_status draft_infer(const sh_plan *plan, const sh_plan_step *ste
     for (uint32_t i = 0; i < step->nloads; i++)
         records[step->loads[i].id] = draft_record(plan, step->loads[i].id, NULL);
     draft_load_all(step, records, args);
-    const sh_call call = {.op = step->op,
-                          .schema = step->schema,
-                          .args = args,
-                          .nargs = (uint8_t)step->nargs,
-                          .nresults = 1};
+    const sh_call call = {
+        .op = step->op, .schema = step->schema, .args = args, .nargs = (uint8_t)step->nargs, .nresults = 1};
     const sh_status status = sh__call_infer(&call, args, spec);
     if (status == SH_OK) sh__spec_fill(spec);
     free(records);

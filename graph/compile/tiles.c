@@ -50,13 +50,34 @@ static void count_inside(tiler *t, const sh_plan_step *step, uint32_t by) {
     for (uint32_t i = 0; i < step->nloads; i++) t->inside[step->loads[i].id] += by;
 }
 
+static bool reads_buffer(const tiler *t, const sh_plan_step *step, uint32_t buffer) {
+    for (uint32_t i = 0; i < step->nloads; i++)
+        if (t->plan->values[step->loads[i].id].buffer == buffer) return true;
+    return false;
+}
+
+/* Does step n read what one before it writes as another value (a view), or write where one of them, or itself, reads or
+ * writes? Steps by step that is in order; tile by tile it would not be. */
+static bool crosses(const tiler *t, const sh_plan_step *steps, uint32_t n) {
+    const sh_plan_step *step = &steps[n];
+    const uint32_t to = result_of(t, step)->buffer;
+    for (uint32_t i = 0; i < step->nloads; i++) {
+        const uint32_t id = step->loads[i].id, from = t->plan->values[id].buffer;
+        for (uint32_t k = 0; t->shared[from] && k < n; k++)
+            if (result_of(t, &steps[k])->buffer == from && steps[k].results[0] != id) return true;
+    }
+    for (uint32_t k = 0; t->shared[to] && k <= n; k++)
+        if (reads_buffer(t, &steps[k], to) || (k < n && result_of(t, &steps[k])->buffer == to)) return true;
+    return false;
+}
+
 /* How many steps from the first on could go together. */
 static uint32_t reach(const tiler *t, const sh_plan_step *steps, uint32_t left) {
     uint32_t n = 0;
     sh_tiles_op op;
     if (left > MOST_STEPS) left = MOST_STEPS;
     while (n < left && sh__tiles_describe(t->plan, &steps[n], &op) &&
-           same_shape(&result_of(t, &steps[n])->spec, &result_of(t, steps)->spec))
+           same_shape(&result_of(t, &steps[n])->spec, &result_of(t, steps)->spec) && !crosses(t, steps, n))
         n++;
     return n;
 }
@@ -90,7 +111,8 @@ static void mark_inner(tiler *t, const sh_plan_step *steps, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) count_inside(t, &steps[i], UINT32_MAX);
 }
 
-/* The steps are not looked at once the unit stands in the list, where it may take the place of the first. */
+/* The steps are not looked at once the unit stands in the list, where it may take the place of the first. Those of them
+ * that are units are copies, which have nothing to free. */
 static sh_status add_unit(tiler *t, const sh_plan_step *steps, uint32_t n) {
     sh_tiles_edges edges = {.reads = t->edge};
     const char *name = steps[n - 1].name;
