@@ -7,6 +7,7 @@
 #include "graph/compile/blocked.h"
 #include "graph/compile/lower.h"
 #include "graph/compile/seal.h"
+#include "graph/compile/tiles.h"
 #include "graph/text.h"
 
 static uint64_t now_ns(void) {
@@ -161,8 +162,7 @@ static sh_status make(making *m) {
     SH_TRY(watch(e, m->baked.graph));
     SH_TRY(sh__with_modes_off(&m->baked, lower, m));
     SH_TRY(note_all_written(e));
-    if (!m->c->options.exact && !m->c->options.unfused)
-        SH_TRY(sh__plan_block(e->plan, &(sh_block_options){m->c->options.winograd}));
+    SH_TRY(m->c->options.unfused ? SH_OK : sh__plan_tile(e->plan));
     SH_TRY(sh__plan_seal(e->plan));
     SH_TRY(sh__guard_take(&e->guard, m->c->module, m->given));
     e->inputs = describe_inputs(m);
