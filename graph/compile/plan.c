@@ -95,7 +95,7 @@ uint32_t sh__plan_add_value(sh_plan *plan, const char *name, const sh_spec *spec
     *value = (sh_plan_value){.name = own, .buffer = buffer};
     if (spec) {
         value->spec = *spec;
-        value->spec.like = NULL; /* which does not live as long */
+        value->spec.like = NULL; /* a tensor of the one who inferred it */
         value->known = true;
         set_contiguous(value);
     }
