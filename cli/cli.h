@@ -23,6 +23,7 @@ typedef struct cli_command {
 } cli_command;
 
 int cli_run(int argc, char **argv);
+int cli_bench(int argc, char **argv);
 int cli_graph(int argc, char **argv);
 int cli_ops(int argc, char **argv);
 int cli_modes(int argc, char **argv);

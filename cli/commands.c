@@ -4,7 +4,8 @@
 const cli_command cli_commands[] = {
     {"run", "runs an ONNX model, under modes if you like",
      "usage: shunt run MODEL [--input [NAME=]FILE]... [--seed N] [--mode SPEC]... [--swap A=B[,WHERE]]...\n"
-     "                       [--hook PLUGIN.so[,OPTION]...]... [--backend NAME] [--repeat N] [--output-dir DIR] [--json FILE]\n\n"
+     "                       [--hook PLUGIN.so[,OPTION]...]... [--backend NAME] [--compile] [--repeat N] [--output-dir DIR]\n"
+     "                       [--json FILE]\n\n"
      "Prints name, dtype, shape, min, mean and max of each output.\n\n"
      "  --input [NAME=]FILE  a .npy file or an ONNX TensorProto (.pb); the name may be left out where there is one input\n"
      "  --seed N             seeds the inputs that are not given, uniform in [0, 1); default 0\n"
@@ -16,6 +17,8 @@ const cli_command cli_commands[] = {
      "                       far they are trusted: policy=[verify:first=10,then=1/100;fallback] compares calls with ref,\n"
      "                       takes out a kernel that is wrong (a finding), and runs the next one where a kernel fails\n"
      "  --backend NAME       cpu (default) or ref, plain loops with double accumulation\n"
+     "  --compile            compiles the model under the modes first, and tells on stderr what was compiled and which modes\n"
+     "                       went in; those that can't keep seeing the ops that they want\n"
      "  --repeat N           runs N times and prints the median time to stderr\n"
      "  --output-dir DIR     writes DIR/NAME.npy for each output, each / in a name replaced by _\n"
      "  --json FILE          outputs and findings as JSON; - is stdout, which then holds nothing else\n\n"
@@ -26,14 +29,31 @@ const cli_command cli_commands[] = {
      "         shunt run face.onnx --hook './mine.so,dtype=f32,policy=[verify:first=5]'\n"
      "Exit code 1 says that a mode found something.\n",
      cli_run},
+    {"bench", "measures how long a model takes, eagerly and compiled",
+     "usage: shunt bench MODEL [--compile] [--threads N] [--rounds N] [--input [NAME=]FILE]... [--seed N] [--mode SPEC]...\n"
+     "                         [--swap A=B[,WHERE]]... [--hook PLUGIN.so[,OPTION]...]... [--backend NAME] [--json FILE]\n\n"
+     "Prints median, shortest and longest time of a run in ms, the most memory that a process takes that loads the model\n"
+     "and runs it ten times, and the ratio to eager: the median over rounds in which both take turns.\n\n"
+     "  --compile            compiled, too; else only eagerly\n"
+     "  --threads N          how many threads compute; default as OMP_NUM_THREADS says, or all cores\n"
+     "  --rounds N           how many rounds; default 25. A round of a small model is many runs\n"
+     "  --input, --seed, --mode, --swap, --hook, --backend\n"
+     "                       as for `shunt run`; both ways run under the modes\n"
+     "  --json FILE          the same for programs, times in seconds, memory in bytes; - is stdout, which then holds nothing else\n\n"
+     "example: shunt bench face.onnx --compile --threads 1\n"
+     "         shunt bench face.onnx --compile --swap relu=sin --json -\n",
+     cli_bench},
     {"graph", "prints or draws a model as a graph",
      "usage: shunt graph MODEL [--format FORM] [--full] [--around NODE [--depth N]] [--color WHAT] [-o FILE]\n"
-     "                         [--hook PLUGIN.so[,OPTION]...]...\n\n"
+     "                         [--hook PLUGIN.so[,OPTION]...]...\n"
+     "       shunt graph --plan MODEL [--input [NAME=]FILE]... [--mode SPEC]... [--swap A=B[,WHERE]]... [--backend NAME] [-o FILE]\n\n"
      "  --format text        as torch.fx prints it, the default\n"
      "  --format table       opcode, name, target, args, kwargs; --tabular for short\n"
      "  --format readable    a line each with dtype and shape\n"
      "  --format code        a C function that does the same\n"
-     "  --format dot, svg    a picture, for Graphviz or drawn by it; --dot, --svg for short\n\n"
+     "  --format dot, svg    a picture, for Graphviz or drawn by it; --dot, --svg for short\n"
+     "  --format plan        what it is compiled to for these inputs (drawn where none is given, open sizes taken as 1) under these\n"
+     "                       modes: steps, layouts, buffers, the most memory; --plan for short\n\n"
      "Pictures of more than 80 nodes are folded: a box for each scope, or for what repeats itself.\n\n"
      "  --full               every node\n"
      "  --around NODE        only what is near this node; stubs show where it goes on\n"

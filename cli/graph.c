@@ -1,11 +1,11 @@
-/* graph.c - shunt graph: a model as text, code or a picture. */
+/* graph.c - shunt graph: a model as text, code, a picture or the plan that it is compiled to. */
 #include "graph/graph.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/outputs.h"
 #include "dispatch/suggest.h"
 #include "graph/picture/dot.h"
 #include "graph/timing.h"
@@ -13,7 +13,8 @@
 enum { RUNS = 5, MOST_INPUTS = 64, MOST_NAMES = 4096 };
 
 typedef struct request {
-    const char *model, *out, *around;
+    cli_given given; /* first: see given.h; but for the model only a plan takes it */
+    const char *out, *around;
     const char *chosen; /* the option that chose the form, or NULL */
     const struct form *form;
     const char *picture; /* an option that only pictures take, or NULL */
@@ -24,6 +25,7 @@ typedef struct request {
 
 /* ---- forms ---- */
 
+/* A form that neither prints nor draws the graph is the plan. */
 typedef struct form {
     const char *name;
     char *(*print)(const sh_graph *graph);
@@ -35,8 +37,11 @@ static char *print_code(const sh_graph *graph) { return sh_graph_code(graph, NUL
 static const form forms[] = {
     {"text", sh_graph_text, NULL}, {"table", sh_graph_tabular, NULL}, {"readable", sh_graph_readable, NULL},
     {"code", print_code, NULL},    {"dot", NULL, sh_graph_dot},       {"svg", NULL, sh_graph_svg},
+    {"plan", NULL, NULL},
 };
 enum { NFORMS = sizeof forms / sizeof *forms };
+
+static bool is_plan(const form *f) { return !f->print && !f->draw; }
 
 /* Which of the n words it is, or -1 after a message that names the nearest. */
 static int find_word(const char *option, const char *word, const char *const *words, size_t n) {
@@ -76,6 +81,10 @@ static int take_svg(void *context, const char *value) {
     (void)value;
     return choose(context, "--svg", "svg");
 }
+static int take_plan(void *context, const char *value) {
+    (void)value;
+    return choose(context, "--plan", "plan");
+}
 static int take_full(void *context, const char *value) {
     request *q = context;
     (void)value;
@@ -107,24 +116,13 @@ static int take_out(void *context, const char *value) {
     ((request *)context)->out = value;
     return EXIT_CLEAN;
 }
-static int take_word(void *context, const char *word) {
-    request *q = context;
-    if (q->model) return cli_usage("graph", "one model only: %s, then %s", q->model, word);
-    q->model = word;
-    return EXIT_CLEAN;
-}
-
-static int take_hook(void *context, const char *value) {
-    (void)context;
-    return cli_hook("graph", value);
-}
-
 static const cli_option options[] = {
-    {"--hook", true, take_hook},
+    CLI_GIVEN_OPTIONS,
     {"--format", true, take_format},
     {"--tabular", false, take_tabular},
     {"--dot", false, take_dot},
     {"--svg", false, take_svg},
+    {"--plan", false, take_plan},
     {"--full", false, take_full},
     {"--around", true, take_around},
     {"--depth", true, take_depth},
@@ -135,6 +133,9 @@ static const cli_option options[] = {
 
 /* What was asked for must go together. */
 static int check(const request *q) {
+    const cli_given *g = &q->given;
+    if ((g->ninputs || g->nspecs || g->backend) && !is_plan(q->form))
+        return cli_usage("graph", "--input, --mode, --swap and --backend are for a plan: give --plan");
     if (q->picture && !q->form->draw)
         return cli_usage("graph", "%s is for pictures: give --format svg or dot", q->picture);
     if (q->depth >= 0 && !q->around) return cli_usage("graph", "--depth needs --around NODE");
@@ -180,8 +181,8 @@ static sh_timing *time_runs(sh_graph *graph, int *code) {
 }
 
 static char *draw(const request *q, sh_graph *graph, int *code) {
-    const char *slash = strrchr(q->model, '/');
-    sh_picture_options o = {.title = slash ? slash + 1 : q->model, .full = q->full, .color = q->color};
+    const char *slash = strrchr(q->given.model, '/');
+    sh_picture_options o = {.title = slash ? slash + 1 : q->given.model, .full = q->full, .color = q->color};
     o.depth = q->depth < 0 ? 2 : q->depth;
     o.around = q->around ? find_node(graph, q->around) : NULL;
     if (q->around && !o.around) {
@@ -215,15 +216,48 @@ static char *print(const request *q, const sh_graph *graph, int *code) {
     return text;
 }
 
-int cli_graph(int argc, char **argv) {
-    request q = {.form = &forms[0], .depth = -1};
-    int code = cli_parse(argc, argv, "graph", options, take_word, &q);
-    if (code == EXIT_CLEAN) code = check(&q);
-    sh_graph *graph = code == EXIT_CLEAN ? cli_load_model("graph", q.model, &code) : NULL;
+static int write_picture_or_text(const request *q) {
+    int code = EXIT_CLEAN;
+    sh_graph *graph = cli_load_model("graph", q->given.model, &code);
     if (!graph) return code;
-    char *text = q.form->draw ? draw(&q, graph, &code) : print(&q, graph, &code);
-    if (text) code = write_text(q.out, text);
+    char *text = q->form->draw ? draw(q, graph, &code) : print(q, graph, &code);
+    if (text) code = write_text(q->out, text);
     free(text);
     sh_graph_free(graph);
+    return code;
+}
+
+static char *compile_text(const cli_given *g, sh_tensors inputs) {
+    sh_compiled *compiled = sh_compile(g->module, NULL);
+    if (compiled) cli_model_run(g, compiled, inputs); /* it is the first call that makes a plan */
+    char *text = sh_error() ? NULL : sh_compiled_plan_text(compiled);
+    sh_compiled_free(compiled);
+    return text;
+}
+
+static int write_plan(const request *q, sh_tensors inputs) {
+    int code = cli_given_push(&q->given);
+    char *text = code == EXIT_CLEAN ? compile_text(&q->given, inputs) : NULL;
+    if (code == EXIT_CLEAN) code = text ? write_text(q->out, text) : cli_failed("graph", CLI_RUNS);
+    cli_pop_modes();
+    free(text);
+    return sh_reports_lost() ? EXIT_INTERNAL : code;
+}
+
+static int plan(request *q) {
+    sh_tensor *inputs[CLI_MOST];
+    size_t n;
+    SH_SCOPE_HERE;
+    int code = cli_given_load(&q->given);
+    if (code == EXIT_CLEAN) code = cli_given_inputs(&q->given, inputs, &n);
+    return code == EXIT_CLEAN ? write_plan(q, (sh_tensors){inputs, n}) : code;
+}
+
+int cli_graph(int argc, char **argv) {
+    request q = {.given.command = "graph", .form = &forms[0], .depth = -1};
+    int code = cli_parse(argc, argv, "graph", options, cli_take_model, &q);
+    if (code == EXIT_CLEAN) code = check(&q);
+    if (code == EXIT_CLEAN) code = is_plan(q.form) ? plan(&q) : write_picture_or_text(&q);
+    cli_given_end(&q.given);
     return code;
 }

@@ -11,7 +11,18 @@
 
 /* ---- running ---- */
 
-sh_tensors cli_model_run(const cli_given *given, sh_tensors inputs) {
+static sh_tensors run_compiled(sh_compiled *compiled, sh_tensors inputs) {
+    static sh_tensor *only;
+    sh_value values[CLI_MOST];
+    for (size_t i = 0; i < inputs.n; i++) values[i] = sh_value_tensor(inputs.at[i]);
+    const sh_value result = sh_compiled_call(compiled, (sh_values){values, inputs.n});
+    if (result.tag == SH_TAG_TENSORS) return (sh_tensors){result.as.tensors, result.count};
+    only = result.as.tensor;
+    return result.tag == SH_TAG_TENSOR ? (sh_tensors){&only, 1} : (sh_tensors){NULL, 0};
+}
+
+sh_tensors cli_model_run(const cli_given *given, sh_compiled *compiled, sh_tensors inputs) {
+    if (compiled) return run_compiled(compiled, inputs);
     const sh_list *outputs = sh_graph_run(given->graph, inputs);
     return outputs ? sh_list_view(outputs) : (sh_tensors){NULL, 0};
 }

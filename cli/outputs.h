@@ -5,8 +5,9 @@
 #include "cli/given.h"
 #include "cli/json.h"
 
-/* The model once on these inputs; the scope's. `at` is NULL, and there is an error, if it fails. */
-sh_tensors cli_model_run(const cli_given *given, sh_tensors inputs);
+/* The model once on these inputs, eagerly or (not NULL) compiled. The array is good until the next call; the tensors are the
+ * scope's. `at` is NULL, and there is an error, if it fails. */
+sh_tensors cli_model_run(const cli_given *given, sh_compiled *compiled, sh_tensors inputs);
 
 /* Name, dtype, shape, min, mean and max of each, to stdout. */
 void cli_outputs_print(const cli_given *given, sh_tensors outputs);

@@ -8,8 +8,10 @@
 typedef struct run {
     cli_given given; /* first: see given.h */
     const char *output_dir, *json;
+    bool compile;
     int64_t repeat;
     double *seconds;
+    sh_compiled *compiled;
 } run;
 
 /* ---- the command line ---- */
@@ -30,8 +32,15 @@ static int take_json(void *context, const char *value) {
     ((run *)context)->json = value;
     return EXIT_CLEAN;
 }
+static int take_compile(void *context, const char *value) {
+    (void)value;
+    ((run *)context)->compile = true;
+    return EXIT_CLEAN;
+}
+
 static const cli_option options[] = {
     CLI_GIVEN_OPTIONS,
+    {"--compile", false, take_compile},
     {"--repeat", true, take_repeat},
     {"--output-dir", true, take_output_dir},
     {"--json", true, take_json},
@@ -52,9 +61,9 @@ static bool run_model(run *r, sh_tensors inputs, sh_tensors *outputs) {
     for (int64_t i = 0; i < r->repeat && !sh_error(); i++) {
         const double start = cli_now();
         if (i + 1 < r->repeat) {
-            SH_SCOPE cli_model_run(&r->given, inputs);
+            SH_SCOPE cli_model_run(&r->given, r->compiled, inputs);
         } else {
-            *outputs = cli_model_run(&r->given, inputs);
+            *outputs = cli_model_run(&r->given, r->compiled, inputs);
         }
         r->seconds[i] = cli_now() - start;
     }
@@ -70,12 +79,25 @@ static int write_json(const run *r, const sh_tensors *outputs, int code) {
         json_pack("{s:s, s:s, s:o, s:o, s:o, s:i}", "shunt", sh_version(), "model", r->given.model, "outputs",
                   cli_outputs_json(&r->given, outputs ? *outputs : (sh_tensors){NULL, 0}), "findings",
                   cli_json_findings(), "seconds", seconds, "exit", code);
+    char *text = r->compiled ? sh_compiled_report(r->compiled) : NULL;
+    if (report && text) json_object_set_new(report, "compiled", json_string(text));
+    free(text);
     return cli_json_write("run", r->json, report);
+}
+
+/* What was compiled and which modes went in: after a message of its own, an exit code. */
+static int print_report(const run *r) {
+    char *text = sh_compiled_report(r->compiled);
+    if (!text) return cli_failed("run", CLI_WRITES);
+    fputs(text, stderr);
+    free(text);
+    return EXIT_CLEAN;
 }
 
 static int tell(run *r, const sh_tensors *outputs, int code) {
     const bool json_only = r->json && strcmp(r->json, "-") == 0;
     if (outputs && !json_only) cli_outputs_print(&r->given, *outputs);
+    if (outputs && r->compiled && !r->json && print_report(r) != EXIT_CLEAN) code = EXIT_INTERNAL;
     print_times(r);
     const int written =
         outputs && r->output_dir ? cli_outputs_write(&r->given, *outputs, r->output_dir) : EXIT_CLEAN;
@@ -91,6 +113,7 @@ static int run_and_tell(run *r) {
     int code = cli_given_inputs(&r->given, inputs, &ninputs);
     if (code != EXIT_CLEAN) return code;
     code = cli_given_push(&r->given);
+    if (code == EXIT_CLEAN && r->compile) r->compiled = sh_compile(r->given.module, NULL);
     const bool ran = code == EXIT_CLEAN && run_model(r, (sh_tensors){inputs, ninputs}, &outputs);
     if (code == EXIT_CLEAN && !ran) code = cli_failed("run", CLI_RUNS);
     cli_pop_modes();
@@ -105,6 +128,7 @@ int cli_run(int argc, char **argv) {
     if (code == EXIT_CLEAN) code = cli_given_load(&r.given);
     r.seconds = calloc((size_t)r.repeat, sizeof *r.seconds);
     if (r.given.module && r.seconds) code = run_and_tell(&r);
+    sh_compiled_free(r.compiled);
     free(r.seconds);
     cli_given_end(&r.given);
     return code;
