@@ -9,10 +9,8 @@
 #include "tests/peers/table.h"
 
 const peer_maker makers[] = {
-    {"eager", ours_eager},
-    {"ONNX Runtime", ort_open},
-    {"torch", torch_open},
-    {NULL, NULL},
+    {"eager", ours_eager},      {"compiled", ours_compiled}, {"no Winograd", ours_no_winograd},
+    {"ONNX Runtime", ort_open}, {"torch", torch_open},       {NULL, NULL},
 };
 
 static bool is_asked(const peer_net *net, int count, char **words) {

@@ -127,7 +127,7 @@ static void close_session(void *state) {
 bool ort_open(const peer_net *net, int threads, peer_runner *runner) {
     if (!load()) return false;
     session *s = calloc(1, sizeof *s);
-    *runner = (struct peer_runner){s, 0, run, results, close_session};
+    *runner = (peer_runner){s, 0, run, results, close_session};
     if (!good(ort.create_env(LOG_FATAL, "peers", &s->env)) || !set_options(s, threads)) return false;
     const double start = wall_ms();
     if (!good(ort.create_session(s->env, net_file(net), s->options, &s->session))) return false;

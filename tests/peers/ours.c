@@ -1,4 +1,4 @@
-/* ours.c - nets run by this library: eager, and in f64 as what is right. */
+/* ours.c - nets run by this library: eager, compiled, and in f64 as what is right. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -34,14 +34,18 @@ double numbers_error(numbers a, numbers b) {
     return worst / largest;
 }
 
-/* ---- eager ---- */
+/* ---- eager and compiled ---- */
 
 typedef struct ours {
-    sh_module *module;
+    sh_module *module;     /* NULL: it is compiled, and what the plan doesn't need is gone */
+    sh_compiled *compiled; /* NULL: eager */
     sh_tensor *input;
 } ours;
 
-static sh_value call(const ours *o) { return sh_module_call(o->module, SH_INPUTS(o->input)); }
+static sh_value call(const ours *o) {
+    const sh_values inputs = SH_INPUTS(o->input);
+    return o->compiled ? sh_compiled_call(o->compiled, inputs) : sh_module_call(o->module, inputs);
+}
 
 static void run(void *state) { SH_SCOPE call(state); }
 
@@ -52,6 +56,7 @@ static numbers results(void *state) {
 
 static void close_ours(void *state) {
     ours *o = state;
+    sh_compiled_free(o->compiled);
     sh_module_release(o->module);
     sh_release(o->input);
     free(o);
@@ -70,8 +75,38 @@ static ours *open_ours(const peer_net *net) {
 
 bool ours_eager(const peer_net *net, int threads, peer_runner *runner) {
     (void)threads;
-    *runner = (struct peer_runner){open_ours(net), NAN, run, results, close_ours};
+    *runner = (peer_runner){open_ours(net), NAN, run, results, close_ours};
     return runner->state != NULL;
+}
+
+/* Frozen, as a program does that only infers: raw weights go where the plan has packed ones. */
+static bool compile(const peer_net *net, sh_winograd winograd, peer_runner *runner) {
+    sh_compile_options options = SH_COMPILE_OPTIONS_INIT;
+    ours *o = open_ours(net);
+    if (!o) return false;
+    options.frozen = true;
+    options.winograd = winograd;
+    o->compiled = sh_compile(o->module, &options);
+    sh_module_release(o->module);
+    o->module = NULL;
+    if (o->compiled) run(o);
+    if (sh_error()) fprintf(stderr, "%s, compiled: %s\n", net->name, sh_error()->message);
+    const bool good = !sh_error();
+    sh_clear_error();
+    *runner = (peer_runner){o, NAN, run, results, close_ours};
+    if (good) runner->ready_ms = (double)sh_compiled_stats(o->compiled).compile_ns / 1e6;
+    if (!good) close_ours(o);
+    return good;
+}
+
+bool ours_compiled(const peer_net *net, int threads, peer_runner *runner) {
+    (void)threads;
+    return compile(net, SH_WINOGRAD_MEASURE, runner);
+}
+
+bool ours_no_winograd(const peer_net *net, int threads, peer_runner *runner) {
+    (void)threads;
+    return compile(net, SH_WINOGRAD_OFF, runner);
 }
 
 /* ---- in f64 ---- */

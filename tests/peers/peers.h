@@ -21,6 +21,9 @@ const peer_net *net_find(const char *name);
 /* Where NAME.onnx is. Good until the next call. */
 const char *net_file(const peer_net *net);
 
+/* For traces that go through all modules. */
+bool never_leaf(const char *path, const sh_module *module, void *user);
+
 typedef struct numbers {
     double *at; /* free() */
     size_t n;
@@ -41,6 +44,8 @@ typedef struct peer_maker {
 extern const peer_maker makers[]; /* ends with a NULL name */
 
 bool ours_eager(const peer_net *net, int threads, peer_runner *runner);
+bool ours_compiled(const peer_net *net, int threads, peer_runner *runner);
+bool ours_no_winograd(const peer_net *net, int threads, peer_runner *runner);
 bool ort_open(const peer_net *net, int threads, peer_runner *runner);
 bool torch_open(const peer_net *net, int threads, peer_runner *runner);
 /* What the net gives in f64, by our eager kernels. */

@@ -98,19 +98,24 @@ void table_time(table *t, const peer_net *net) {
         if (table_cell(t, net->name, makers[m].name)->there) runners[m].close(runners[m].state);
 }
 
-void table_trace(table *t) {
+static double time_trace(sh_module *module, sh_tensor *input, const sh_trace_options *options) {
     enum { TIMES = 20 };
     double samples[ROUNDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        const double start = clock_us(1);
+        for (int i = 0; i < TIMES; i++) sh_graph_free(sh_trace(module, SH_INPUTS(input), options));
+        samples[round] = (clock_us(1) - start) / TIMES / 1e3;
+    }
+    return median_of(samples, ROUNDS);
+}
+
+void table_trace(table *t) {
     SH_SCOPE_HERE;
     const peer_net *resnet18 = net_find("resnet18");
     sh_module *module = resnet18->make();
     sh_tensor *input = resnet18->input();
-    for (int round = 0; module && round < ROUNDS; round++) {
-        const double start = clock_us(1);
-        for (int i = 0; i < TIMES; i++) sh_graph_free(sh_trace(module, SH_INPUTS(input), NULL));
-        samples[round] = (clock_us(1) - start) / TIMES / 1e3;
-    }
-    t->trace_ms = module ? median_of(samples, ROUNDS) : NAN;
+    t->trace_ms = time_trace(module, input, NULL);
+    t->whole_trace_ms = time_trace(module, input, &(sh_trace_options){.is_leaf = never_leaf});
     sh_module_release(module);
 }
 

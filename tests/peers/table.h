@@ -16,7 +16,7 @@ typedef struct cell {
 
 typedef struct table {
     int threads;
-    double trace_ms; /* of ResNet18 */
+    double trace_ms, whole_trace_ms; /* of ResNet18, layers as nodes; through them, as compiling does */
     cell cells[MOST_NETS][MOST_MAKERS];
 } table;
 

@@ -3,7 +3,7 @@
 
 #include "tests/peers/table.h"
 
-typedef enum measure { TIME, PEAK, READY, TRACE } measure;
+typedef enum measure { TIME, PEAK, READY, TRACE, WHOLE_TRACE } measure;
 
 static const struct target {
     const char *net, *maker;
@@ -24,6 +24,7 @@ static double figure(const table *t, const cell *c, measure what) {
     case PEAK: return c->peak;
     case READY: return median_of(c->ready, OPENINGS);
     case TRACE: return t->trace_ms;
+    case WHOLE_TRACE: return t->whole_trace_ms;
     }
     return NAN;
 }
@@ -37,7 +38,7 @@ static double reached(table *t, const struct target *target) {
 }
 
 void targets_print(table *t) {
-    static const char *const words[] = {"time", "peak memory", "making ready", "trace"};
+    static const char *const words[] = {"time", "peak memory", "making ready", "trace", "whole trace"};
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         const struct target *target = &targets[i];
         if (target->threads != t->threads) continue;

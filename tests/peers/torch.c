@@ -25,24 +25,18 @@ static bool load(void) {
     return torch.open && torch.run && torch.results && torch.close;
 }
 
-static bool never(const char *path, const sh_module *module, void *user) {
-    (void)path;
-    (void)module;
-    (void)user;
-    return false;
-}
-
 bool torch_open(const peer_net *net, int threads, peer_runner *runner) {
     if (!load()) return false;
     SH_SCOPE_HERE;
     sh_module *module = net->make();
     sh_tensor *input = net->input();
     sh_module *traced =
-        module ? sh_symbolic_trace(module, SH_INPUTS(input), &(sh_trace_options){.is_leaf = never}) : NULL;
+        module ? sh_symbolic_trace(module, SH_INPUTS(input), &(sh_trace_options){.is_leaf = never_leaf})
+               : NULL;
     void *state = traced ? torch.open(traced, input, threads) : NULL;
     if (sh_error()) fprintf(stderr, "%s: %s\n", net->name, sh_error()->message);
     sh_module_release(traced);
     sh_module_release(module);
-    *runner = (struct peer_runner){state, NAN, torch.run, torch.results, torch.close};
+    *runner = (peer_runner){state, NAN, torch.run, torch.results, torch.close};
     return state != NULL;
 }
