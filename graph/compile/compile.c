@@ -29,13 +29,14 @@ static sh_status take_options(sh_compiled *c, const sh_compile_options *options)
 }
 
 /* Takes the reference to the module. */
-static sh_compiled *make(sh_module *module, const sh_compile_options *options) {
+static sh_compiled *make(sh_module *module, bool is_function, const sh_compile_options *options) {
     sh_compiled *c = module ? sh__calloc(1, sizeof *c) : NULL;
     if (!c) {
         sh_module_release(module);
         return NULL;
     }
     c->module = module;
+    c->is_function = is_function;
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->compile_lock, NULL);
     if (take_options(c, options) >= 0) return c;
@@ -46,13 +47,13 @@ static sh_compiled *make(sh_module *module, const sh_compile_options *options) {
 sh_compiled *sh_compile(sh_module *module, const sh_compile_options *options) {
     if (sh__error_pending()) return NULL;
     SH_GIVEN(module, NULL);
-    return make(sh_module_keep(module), options);
+    return make(sh_module_keep(module), false, options);
 }
 
 sh_compiled *sh_compile_function(sh_traceable function, void *user, const sh_compile_options *options) {
     if (sh__error_pending()) return NULL;
     SH_GIVEN(function, NULL);
-    return make(sh__module_of_function(function, user), options);
+    return make(sh__module_of_function(function, user), true, options);
 }
 
 void sh_compiled_free(sh_compiled *c) {
@@ -213,6 +214,7 @@ static sh_value call_eager(sh_compiled *c, sh_values inputs) {
     pthread_mutex_lock(&c->lock);
     c->eager++;
     pthread_mutex_unlock(&c->lock);
+    if (c->module && c->is_function) return sh__module_run(c->module, inputs); /* which no trace knows as a module */
     if (c->module) return sh_module_call(c->module, inputs);
     sh_fail(SH_ERROR_UNSUPPORTED, "%s is frozen and can't be called on such inputs, or inside a trace",
             c->name);

@@ -32,6 +32,7 @@ struct sh_compiled {
     pthread_mutex_t lock;         /* for the list, and what is counted */
     pthread_mutex_t compile_lock; /* one plan is made at a time */
     sh_module *module;            /* NULL once it is frozen */
+    bool is_function;             /* it stands for one */
     char *name;
     sh_compile_options options;
     sh_compiled_entry *entries; /* used last first */

@@ -1,0 +1,302 @@
+/* test_compile_calls.c - a compiled call gives what the eager one gives: writes, views, lists, modules, and what can go wrong. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "tests/compile.h"
+#include "tests/fail_each.h"
+#include "tests/modes.h"
+
+TestSuite(compile_calls);
+
+/* ---- functions, each with what it is about ---- */
+
+#define FUNCTION(name, body)                                                       \
+    static sh_value name(sh_values in, void *user) {                               \
+        sh_tensor *x = in.at[0].as.tensor, *y = in.n > 1 ? in.at[1].as.tensor : x; \
+        (void)user, (void)y;                                                       \
+        body                                                                       \
+    }
+
+FUNCTION(gives_its_input, return sh_value_tensor(x);)
+FUNCTION(gives_a_view_of_its_input, return sh_value_tensor(sh_narrow(x, 0, 1, 2));)
+FUNCTION(gives_a_constant, return sh_value_tensor(sh_full(SH_SIZES(2, 3), 4));)
+FUNCTION(writes_its_input, sh_add_(x, 1); return sh_value_tensor(sh_mul(x, y));)
+FUNCTION(writes_through_a_view, sh_tensor *z = sh_mul(x, 2.0);
+         sh_mul_(sh_select(z, 0, 1), sh_select(y, 0, 0)); return sh_value_tensor(sh_add(z, x));)
+FUNCTION(writes_a_view_of_its_input, sh_mul_(sh_narrow(x, 0, 0, 1), 0.0); return sh_value_tensor(sh_exp(x));)
+FUNCTION(reads_before_and_after_a_write, sh_tensor *a = sh_add(y, 1.0); sh_add_(x, 1);
+         sh_tensor *b = sh_add(y, 1.0); return sh_value_tensor(sh_sub(a, b));)
+FUNCTION(reshapes_what_lies_across,
+         return sh_value_tensor(sh_add(sh_reshape(sh_transpose(x, 0, 1), SH_SIZES(-1)), 1.0));)
+FUNCTION(casts, return sh_value_tensor(sh_to(sh_add(sh_to(x, SH_F64), 0.1), SH_F16));)
+FUNCTION(counts, return sh_value_tensor(sh_sum(sh_gt(x, 0.2)));)
+FUNCTION(joins, return sh_value_tensor(sh_cat(SH_LIST(x, sh_neg(y), x), .dim = 1));)
+FUNCTION(takes_parts, sh_list *parts = sh_split(x, 1, .dim = 0);
+         return sh_value_tensor(sh_sub(sh_list_at(parts, 0), sh_list_at(parts, 2)));)
+FUNCTION(takes_the_largest, return sh_value_tensor(sh_mul(sh_max_dim(x, 1).values, 2.0));)
+FUNCTION(draws_nothing_in_evaluation, return sh_value_tensor(sh_dropout(x, .training = false));)
+FUNCTION(is_composite, return sh_value_tensor(sh_addmm(y, sh_matmul(x, sh_transpose(x, 0, 1)), y));)
+FUNCTION(gives_a_list, return sh_list_value(SH_LIST(sh_add(x, y), x, sh_transpose(x, 0, 1)));)
+FUNCTION(gives_parts, return sh_list_value(sh_list_view(sh_chunk(sh_add(x, 1.0), 3)));)
+FUNCTION(fills_an_out, sh_tensor *z = sh_empty(SH_SIZES(3, 3)); sh_add(x, y, .out = z);
+         return sh_value_tensor(sh_mul(z, z));)
+FUNCTION(finds_the_nonzero, return sh_value_tensor(sh_nonzero(sh_ones(SH_SIZES(2, 2))));)
+
+static const struct {
+    const char *name;
+    sh_traceable function;
+} functions[] = {
+#define ROW(name) \
+    { #name, name }
+    ROW(gives_its_input),
+    ROW(gives_a_view_of_its_input),
+    ROW(gives_a_constant),
+    ROW(writes_its_input),
+    ROW(writes_through_a_view),
+    ROW(writes_a_view_of_its_input),
+    ROW(reads_before_and_after_a_write),
+    ROW(reshapes_what_lies_across),
+    ROW(casts),
+    ROW(counts),
+    ROW(joins),
+    ROW(takes_parts),
+    ROW(takes_the_largest),
+    ROW(draws_nothing_in_evaluation),
+    ROW(is_composite),
+    ROW(gives_a_list),
+    ROW(gives_parts),
+    ROW(fills_an_out),
+};
+
+static sh_tensor *some(int64_t rows, int64_t columns) {
+    return sh_div(sh_reshape(sh_arange(rows * columns, .dtype = SH_F32), SH_SIZES(rows, columns)), 7.0);
+}
+
+static void expect_same(const char *name, sh_value got, sh_value expected) {
+    cr_assert(eq(u32, got.tag, expected.tag), "%s", name);
+    cr_assert(eq(u32, got.count, expected.count), "%s", name);
+    if (got.tag == SH_TAG_TENSOR) cr_expect(same_bits(got.as.tensor, expected.as.tensor), "%s", name);
+    for (uint32_t i = 0; got.tag == SH_TAG_TENSORS && i < got.count; i++)
+        cr_expect(same_bits(got.as.tensors[i], expected.as.tensors[i]), "%s, entry %u", name, i);
+}
+
+/* The inputs of the compiled call and those of the eager one, which may be written to. `which`: how they lie. */
+static void make_inputs(int which, sh_value *inputs) {
+    sh_tensor *x = some(3, 3), *y = sh_neg(some(3, 3));
+    if (which == 1) y = x;                                                   /* one tensor twice */
+    if (which == 2) y = sh_transpose(x, 0, 1);                               /* the same memory */
+    if (which == 3) x = sh_narrow(sh_cat(SH_LIST(x, x), .dim = 1), 1, 2, 3); /* with gaps */
+    inputs[0] = sh_value_tensor(x);
+    inputs[1] = sh_value_tensor(y);
+}
+
+Test(compile_calls, all_kinds_of_functions_give_what_they_give_eagerly_and_write_what_they_write) {
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        sh_compiled *c = compile_exactly(functions[i].function, NULL);
+        for (int which = 0; which < 4; which++)
+            for (int call = 0; call < 3; call++) SH_SCOPE {
+                    sh_value a[2], b[2];
+                    make_inputs(which, a);
+                    make_inputs(which, b);
+                    const sh_value expected = functions[i].function((sh_values){b, 2}, NULL);
+                    const sh_value got = sh_compiled_call(c, (sh_values){a, 2});
+                    no_error();
+                    expect_same(functions[i].name, got, expected);
+                    for (int k = 0; k < 2; k++)
+                        cr_expect(same_bits(a[k].as.tensor, b[k].as.tensor), "%s writes input %d, layout %d",
+                                  functions[i].name, k, which);
+                }
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 4), "%s", functions[i].name);
+        sh_compiled_free(c);
+    }
+}
+
+Test(compile_calls, what_is_an_input_is_given_back_itself_and_what_is_not_is_fresh_each_time) {
+    SH_SCOPE {
+        sh_compiled *same = compile_exactly(gives_its_input, NULL), *fresh = compile_exactly(x_plus_yx, NULL);
+        sh_tensor *x = some(2, 2);
+        cr_expect(sh_compiled_run(same, x) == x);
+        sh_tensor *a = call_compiled(fresh, x, x), *b = call_compiled(fresh, x, x);
+        cr_expect(a != b && !sh_tensor_same_storage(a, b));
+        sh_mul_(a, 7.0);
+        cr_expect(same_bits(b, call_compiled(fresh, x, x)));
+        no_error();
+        sh_compiled_free(same);
+        sh_compiled_free(fresh);
+    }
+}
+
+Test(compile_calls, a_read_of_data_is_an_error_that_names_the_result) {
+    SH_SCOPE {
+        sh_compiled *c = compile_exactly(finds_the_nonzero, NULL);
+        cr_expect(sh_compiled_run(c, some(2, 2)) == NULL);
+        expect_error("nonzero");
+        sh_compiled_free(c);
+    }
+}
+
+FUNCTION(gives_a_number, return sh_value_int(3);)
+
+Test(compile_calls, bad_inputs_and_options_are_errors_that_say_what_was_wrong) {
+    SH_SCOPE {
+        sh_compile_options options = SH_COMPILE_OPTIONS_INIT;
+        cr_expect(sh_compile(NULL, NULL) == NULL);
+        expect_error("module is NULL");
+        cr_expect(sh_compile_function(NULL, NULL, NULL) == NULL);
+        expect_error("function is NULL");
+        options.size = 1 << 20;
+        cr_expect(sh_compile_function(gives_its_input, NULL, &options) == NULL);
+        expect_error("SH_COMPILE_OPTIONS_INIT");
+        cr_expect(sh_compiled_run(NULL, NULL) == NULL);
+        expect_error("is NULL");
+        sh_compiled *c = sh_compile_function(gives_a_number, NULL, NULL);
+        cr_expect(sh_compiled_plan_text(c) == NULL);
+        expect_error("never called");
+        cr_expect(sh_compiled_run(c, NULL) == NULL);
+        expect_error("input 0 is NULL");
+        cr_expect(sh_compiled_run(c, some(2, 2)) == NULL);
+        sh_clear_error();
+        sh_compiled_free(c);
+        sh_compiled_free(NULL);
+    }
+}
+
+/* ---- modules ---- */
+
+static sh_tensor *image(int64_t n) { return sh_reshape(some(n, 12), SH_SIZES(n, 3, 2, 2)); }
+
+static sh_module *net_of(bool training) {
+    sh_module *net =
+        sh_nn_sequential(sh_nn_conv2d(3, 4, 1), sh_nn_batch_norm2d(4), sh_nn_relu(), sh_nn_conv2d(4, 2, 1));
+    sh_module_train(net, training);
+    return net;
+}
+
+Test(compile_calls, a_module_is_compiled_anew_when_a_parameter_is_replaced_or_written) {
+    SH_SCOPE {
+        sh_module *net = net_of(false);
+        sh_compile_options exact = SH_COMPILE_OPTIONS_INIT;
+        exact.exact = true;
+        sh_compiled *c = sh_compile(net, &exact);
+        sh_tensor *x = image(2);
+        for (int i = 0; i < 3; i++) cr_expect(same_bits(sh_compiled_run(c, x), sh_forward(net, x)));
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 1));
+        sh_mul_(sh_module_parameter(net, "0.weight"), 2.0);
+        cr_expect(same_bits(sh_compiled_run(c, x), sh_forward(net, x)));
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 2));
+        sh_module_set_parameter(sh_module_child(net, "3"), "bias", sh_ones(SH_SIZES(2)));
+        cr_expect(same_bits(sh_compiled_run(c, x), sh_forward(net, x)));
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 3));
+        no_error();
+        sh_compiled_free(c);
+        sh_module_release(net);
+    }
+}
+
+Test(compile_calls, what_training_writes_to_buffers_is_written_and_compiles_nothing_anew) {
+    SH_SCOPE {
+        sh_manual_seed(1);
+        sh_module *net = net_of(true);
+        sh_manual_seed(1);
+        sh_module *same = net_of(true);
+        sh_compile_options exact = SH_COMPILE_OPTIONS_INIT;
+        exact.exact = true;
+        sh_compiled *c = sh_compile(net, &exact);
+        for (int i = 0; i < 4; i++)
+            cr_expect(same_bits(sh_compiled_run(c, image(4)), sh_forward(same, image(4))));
+        no_error();
+        cr_expect(
+            same_bits(sh_module_buffer(net, "1.running_mean"), sh_module_buffer(same, "1.running_mean")));
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 1));
+        sh_module_eval(net);
+        sh_module_eval(same);
+        cr_expect(same_bits(sh_compiled_run(c, image(4)), sh_forward(same, image(4))));
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 2));
+        sh_compiled_free(c);
+        sh_module_release(net);
+        sh_module_release(same);
+    }
+}
+
+Test(compile_calls, frozen_lets_the_module_go_and_says_so_to_other_calls) {
+    SH_SCOPE {
+        sh_compile_options frozen = SH_COMPILE_OPTIONS_INIT;
+        frozen.frozen = frozen.exact = true;
+        sh_module *net = net_of(false);
+        sh_tensor *x = image(2), *y = sh_forward(net, x);
+        const int64_t before = sh_memory_stats_get().live_tensors;
+        sh_compiled *c = sh_compile(net, &frozen);
+        sh_module_release(net);
+        for (int i = 0; i < 3; i++) cr_expect(same_bits(sh_compiled_run(c, x), y));
+        no_error();
+        cr_expect(sh_compiled_run(c, image(5)) == NULL);
+        expect_error("frozen");
+        sh_compiled_free(c);
+        cr_expect(lt(i64, sh_memory_stats_get().live_tensors, before));
+    }
+}
+
+/* ---- the cache ---- */
+
+Test(compile_calls, the_plan_used_least_recently_goes_when_there_are_too_many) {
+    SH_SCOPE {
+        sh_compile_options two = SH_COMPILE_OPTIONS_INIT;
+        two.most_plans = 2;
+        sh_compiled *c = sh_compile_function(x_plus_yx, NULL, &two);
+        const int64_t sizes[] = {1, 2, 1, 3, 1, 2};
+        const uint64_t expected[] = {1, 2, 2, 3, 3, 4};
+        for (int i = 0; i < 6; i++) {
+            sh_tensor *x = some(1, sizes[i]);
+            cr_expect(same_bits(call_compiled(c, x, x), call_eager(x_plus_yx, NULL, x, x)));
+            cr_expect(eq(u64, sh_compiled_stats(c).compilations, expected[i]), "call %d", i);
+            cr_expect(le(sz, sh_compiled_stats(c).plans, 2));
+        }
+        sh_compiled_free(c);
+    }
+}
+
+/* ---- inside others ---- */
+
+static sh_value calls_another(sh_values in, void *user) { return sh_compiled_call(user, in); }
+
+Test(compile_calls, inside_a_trace_it_is_traced_through) {
+    SH_SCOPE {
+        sh_compiled *inside = compile_exactly(x_plus_yx, NULL), *c = compile_exactly(calls_another, inside);
+        sh_tensor *x = some(2, 2), *y = some(2, 2);
+        for (int i = 0; i < 2; i++)
+            cr_expect(same_bits(call_compiled(c, x, y), call_eager(x_plus_yx, NULL, x, y)));
+        no_error();
+        cr_expect(eq(u64, sh_compiled_stats(inside).eager, 1));
+        cr_expect(eq(u64, sh_compiled_stats(inside).compilations, 0));
+        sh_compiled_free(c);
+        sh_compiled_free(inside);
+    }
+}
+
+/* ---- memory that fails ---- */
+
+static bool compile_and_call(void) {
+    sh_compiled *c = sh_compile_function(x_plus_yx, NULL, NULL);
+    sh_tensor *x = sh_ones(SH_SIZES(40, 3));
+    bool worked = c && x && call_compiled(c, x, x) && call_compiled(c, x, x);
+    char *report = worked ? sh_compiled_report(c) : NULL;
+    free(report);
+    sh_compiled_free(c);
+    return worked;
+}
+
+static bool compile_and_call_net(void) {
+    static sh_module *net;
+    if (!net) net = net_of(false);
+    sh_compiled *c = net ? sh_compile(net, NULL) : NULL;
+    const bool worked = c && sh_compiled_run(c, image(2));
+    sh_compiled_free(c);
+    return worked;
+}
+
+Test(compile_calls, every_allocation_fails_once_and_nothing_is_lost) {
+    compile_and_call();
+    fail_each("a function", compile_and_call);
+    compile_and_call_net();
+    fail_each("a net", compile_and_call_net);
+}
