@@ -273,6 +273,57 @@ Test(compile_calls, inside_a_trace_it_is_traced_through) {
     }
 }
 
+/* ---- graph modules ---- */
+
+static sh_module *graph_module(void) {
+    sh_module *net = net_of(false), *traced = sh_symbolic_trace(net, SH_INPUTS(image(2)), NULL);
+    sh_module_release(net);
+    return traced;
+}
+
+/* Case 35. */
+Test(compile_calls, an_edited_graph_never_runs_stale_and_k_edits_compile_once) {
+    SH_SCOPE {
+        sh_module *m = graph_module();
+        cr_assert(eq(int, sh_graph_module_recompile(m), SH_OK));
+        sh_compiled *c = sh_graph_module_compiled(m);
+        sh_tensor *x = image(2), *before = sh_forward(m, x);
+        for (int i = 0; i < 3; i++) cr_expect(same_bits(sh_forward(m, x), before));
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 1));
+        sh_graph *graph = sh_graph_module_graph(m);
+        sh_node *output = sh_graph_output_node(graph), *last = NULL;
+        sh_node_inputs(output, &last, 1);
+        SH_INSERTING_BEFORE(output) {
+            sh_node *neg = sh_graph_call_function(graph, "neg", last);
+            sh_node *more = sh_graph_call_function(graph, "add", neg, 1.0);
+            sh_node_replace_input_with(output, last, more);
+        }
+        for (int i = 0; i < 3; i++) cr_expect(same_bits(sh_forward(m, x), sh_add(sh_neg(before), 1.0)));
+        no_error();
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 2));
+        sh_module_release(m);
+    }
+}
+
+Test(compile_calls, recompile_wants_a_graph_module_and_may_be_asked_twice) {
+    SH_SCOPE {
+        sh_module *net = net_of(false), *m = graph_module();
+        cr_expect(ne(int, sh_graph_module_recompile(net), SH_OK));
+        expect_error("no graph module");
+        cr_expect(sh_graph_module_compiled(net) == NULL);
+        cr_expect(eq(int, sh_graph_module_recompile(m), SH_OK));
+        cr_expect(eq(int, sh_graph_module_recompile(m), SH_OK));
+        cr_expect(sh_forward(m, image(2)) != NULL);
+        sh_module *again = sh_symbolic_trace(m, SH_INPUTS(image(2)), NULL);
+        cr_assert(again != NULL);
+        cr_expect(same_bits(sh_forward(again, image(2)), sh_forward(m, image(2))));
+        no_error();
+        sh_module_release(again);
+        sh_module_release(m);
+        sh_module_release(net);
+    }
+}
+
 /* ---- memory that fails ---- */
 
 static bool compile_and_call(void) {

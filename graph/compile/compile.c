@@ -62,11 +62,41 @@ void sh_compiled_free(sh_compiled *c) {
         next = e->next;
         sh__compiled_entry_free(e);
     }
-    sh_module_release(c->module);
+    if (!c->is_owned) sh_module_release(c->module);
     pthread_mutex_destroy(&c->lock);
     pthread_mutex_destroy(&c->compile_lock);
     sh__free(c->name);
     sh__free(c);
+}
+
+/* ---- graph modules ---- */
+
+static bool run_module(void *object, sh_values inputs, sh_value *result) {
+    return sh__compiled_try(object, inputs, result);
+}
+
+static void free_runner(void *object) { sh_compiled_free(object); }
+
+sh_status sh_graph_module_recompile(sh_module *module) {
+    sh_compile_options options = SH_COMPILE_OPTIONS_INIT;
+    options.unfused = true;
+    if (sh__error_pending()) return sh_error()->code;
+    SH_GIVEN(module, SH_ERROR_NULL);
+    sh_graph_runner *runner = sh__graph_module_runner(module);
+    if (!runner)
+        return sh_fail(SH_ERROR_TYPE, "sh_graph_module_recompile: %s is no graph module", module->type->name);
+    sh_compiled *c = make(sh_module_keep(module), false, &options);
+    if (!c) return sh__error_ensure(SH_ERROR_MEMORY);
+    c->is_owned = true;
+    sh_module_release(module); /* it owns what it is compiled to, and not the other way */
+    if (runner->free) runner->free(runner->object);
+    *runner = (sh_graph_runner){c, run_module, free_runner};
+    return SH_OK;
+}
+
+sh_compiled *sh_graph_module_compiled(const sh_module *module) {
+    const sh_graph_runner *runner = sh__graph_module_runner((sh_module *)(uintptr_t)module);
+    return runner && runner->run == run_module ? runner->object : NULL;
 }
 
 /* ---- the list ---- */
@@ -214,7 +244,8 @@ static sh_value call_eager(sh_compiled *c, sh_values inputs) {
     pthread_mutex_lock(&c->lock);
     c->eager++;
     pthread_mutex_unlock(&c->lock);
-    if (c->module && c->is_function) return sh__module_run(c->module, inputs); /* which no trace knows as a module */
+    if (c->module && c->is_function)
+        return sh__module_run(c->module, inputs); /* which no trace knows as a module */
     if (c->module) return sh_module_call(c->module, inputs);
     sh_fail(SH_ERROR_UNSUPPORTED, "%s is frozen and can't be called on such inputs, or inside a trace",
             c->name);
@@ -238,21 +269,28 @@ static sh_value run(sh_compiled *c, sh_compiled_entry *e, sh_tensor *const *tens
     return result;
 }
 
-sh_value sh_compiled_call(sh_compiled *c, sh_values inputs) {
+bool sh__compiled_try(sh_compiled *c, sh_values inputs, sh_value *result) {
     sh_tensor *tensors[SH_MOST_INPUTS];
-    if (sh__error_pending()) return sh_none();
-    SH_GIVEN(c, sh_none());
-    if (!sh__cold() || check_inputs(c, inputs) < 0) return sh_none();
+    *result = sh_none();
+    if (!sh__cold() || check_inputs(c, inputs) < 0) return true;
     sh__recover_here(&sh__thread);
     const size_t n = sh__open_inputs(inputs, tensors, SH_MOST_INPUTS);
     if (n > SH_MOST_INPUTS) {
         sh_fail(SH_ERROR_ARGUMENT, "%s: %zu tensors among the inputs, the most is %d", c->name, n,
                 SH_MOST_INPUTS);
-        return sh_none();
+        return true;
     }
-    if (sh__tracing || goes_eager(tensors, n)) return call_eager(c, inputs);
+    if (sh__tracing || goes_eager(tensors, n)) return false;
     sh_compiled_entry *e = take_entry(c, inputs);
-    return e ? run(c, e, tensors) : sh_none();
+    if (e) *result = run(c, e, tensors);
+    return true;
+}
+
+sh_value sh_compiled_call(sh_compiled *c, sh_values inputs) {
+    sh_value result;
+    if (sh__error_pending()) return sh_none();
+    SH_GIVEN(c, sh_none());
+    return sh__compiled_try(c, inputs, &result) ? result : call_eager(c, inputs);
 }
 
 sh_tensor *sh_compiled_run(sh_compiled *compiled, sh_tensor *x) {

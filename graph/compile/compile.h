@@ -76,6 +76,12 @@ SH_API char *sh_compiled_report(sh_compiled *compiled);
 /* The steps of the plan used last, with layouts and buffers. free() it. NULL and an error if there is none. */
 SH_API char *sh_compiled_plan_text(sh_compiled *compiled);
 
+/* From now on the module's forward runs its graph as a plan, one kernel a node, under the same guards; bit for bit what an
+ * interpreter gives. An edit of the graph counts from the next call on, and makes one plan however many edits there were. */
+SH_API sh_status sh_graph_module_recompile(sh_module *module);
+/* What its forward runs, for stats and report; borrowed. NULL without an error if it was never asked to. */
+SH_API sh_compiled *sh_graph_module_compiled(const sh_module *module);
+
 SH_END_DECLS
 
 #endif

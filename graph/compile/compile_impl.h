@@ -33,12 +33,17 @@ struct sh_compiled {
     pthread_mutex_t compile_lock; /* one plan is made at a time */
     sh_module *module;            /* NULL once it is frozen */
     bool is_function;             /* it stands for one */
+    bool is_owned;                /* by the module, of which no reference is held then */
     char *name;
     sh_compile_options options;
     sh_compiled_entry *entries; /* used last first */
     size_t nentries;
     uint64_t compilations, hits, eager;
 };
+
+/* ---- compile.c ---- */
+/* False: the call must go the eager way. Else `result` is what it gave, NONE and an error if it failed. */
+bool sh__compiled_try(sh_compiled *c, sh_values inputs, sh_value *result);
 
 /* ---- entry.c ---- */
 enum { SH_MOST_INPUTS = 256 };

@@ -117,7 +117,11 @@ static void put_field(words *w, const sh_module_field *field, const char *state)
 static void put_state(words *w, const sh_module *module) {
     const sh_module_field *field = module->type->fields;
     const sh_graph *graph = sh_graph_module_graph(module);
-    if (graph) put(w, graph->version);
+    if (graph) {
+        put_pointer(w, graph);
+        put(w, graph->version);
+        return;
+    }
     if (!field) put_bytes(w, module->state, module->type->state_size);
     for (; field && field->name; field++) put_field(w, field, module->state);
 }

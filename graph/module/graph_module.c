@@ -13,6 +13,7 @@
 
 typedef struct graph_state {
     sh_graph *graph;
+    sh_graph_runner runner;
 } graph_state;
 
 /* ---- a graph's way to its modules ---- */
@@ -133,6 +134,7 @@ static size_t open_inputs(sh_values inputs, sh_argument *arguments) {
 static sh_value run_graph(sh_module *self, sh_values inputs) {
     graph_state *state = sh_module_state(self);
     sh_value result = sh_none();
+    if (state->runner.run && state->runner.run(state->runner.object, inputs, &result)) return result;
     const size_t n = open_inputs(inputs, NULL);
     sh_argument *arguments = sh__alloc((n + 1) * sizeof *arguments);
     sh_interpreter *in = arguments ? sh_interpreter_new(state->graph, NULL) : NULL;
@@ -147,6 +149,7 @@ static sh_value run_graph(sh_module *self, sh_values inputs) {
 
 static void finish(sh_module *self) {
     graph_state *state = sh_module_state(self);
+    if (state->runner.free) state->runner.free(state->runner.object);
     sh_graph_free(state->graph);
 }
 
@@ -158,6 +161,10 @@ sh_graph *sh_graph_module_graph(const sh_module *module) {
     if (!module || module->type != &sh__graph_module_type) return NULL;
     const graph_state *state = sh_module_state(module);
     return state->graph;
+}
+
+sh_graph_runner *sh__graph_module_runner(sh_module *module) {
+    return sh_graph_module_graph(module) ? &((graph_state *)sh_module_state(module))->runner : NULL;
 }
 
 sh_tensor *sh_graph_module_tensor(const sh_module *module, const char *path) {

@@ -59,6 +59,15 @@ sh_status sh__fields_check(const sh_module_type *type, const void *state);
 extern const sh_module_type sh__graph_module_type, sh__container_type;
 /* With an empty graph. */
 sh_module *sh__graph_module_empty(void);
+/* What runs the graph in the place of an interpreter. */
+typedef struct sh_graph_runner {
+    void *object;
+    /* False: not this call. Optional. */
+    bool (*run)(void *object, sh_values inputs, sh_value *result);
+    void (*free)(void *object); /* with the module */
+} sh_graph_runner;
+/* Where the module has its, to be set; NULL if this is no graph module. */
+sh_graph_runner *sh__graph_module_runner(sh_module *module);
 /* Where a pass may hang modules that only this graph calls: its graph module; for a graph that looks elsewhere a new tree
  * of what its nodes use, where it looks from then on. Borrowed; NULL if it has no modules, or with an error. */
 sh_module *sh__graph_own_modules(sh_graph *graph);
