@@ -324,6 +324,79 @@ Test(compile_calls, recompile_wants_a_graph_module_and_may_be_asked_twice) {
     }
 }
 
+/* ---- any batch ---- */
+
+static sh_value flattens_by_size(sh_values in, void *user) {
+    sh_tensor *x = in.at[0].as.tensor;
+    const int64_t n = sh_tensor_size(x, 0), wide = sh_tensor_size(x, 1);
+    (void)user;
+    x = sh_reshape(sh_add(x, 1.0), SH_SIZES(n * wide));
+    x = sh_cat(SH_LIST(x, sh_zeros(SH_SIZES(2 * n + 1))));
+    return sh_value_tensor(sh_mul(x, n));
+}
+FUNCTION(squares_the_size, const int64_t n = sh_tensor_size(x, 0);
+         return sh_value_tensor(sh_zeros(SH_SIZES(n * n)));)
+FUNCTION(branches_on_the_size, return sh_value_tensor(sh_tensor_size(x, 0) > 5 ? sh_neg(x) : sh_exp(x));)
+FUNCTION(halves_the_size, return sh_value_tensor(sh_narrow(x, 0, 0, sh_tensor_size(x, 0) / 2));)
+
+static sh_compile_options for_any_batch(void) {
+    sh_compile_options options = SH_COMPILE_OPTIONS_INIT;
+    options.any_batch = options.exact = true;
+    return options;
+}
+
+Test(compile_calls, one_trace_serves_every_batch_size_from_two_on) {
+    SH_SCOPE {
+        const sh_compile_options any = for_any_batch();
+        sh_compiled *c = sh_compile_function(flattens_by_size, NULL, &any);
+        for (int64_t n = 2; n < 20; n++)
+            for (int i = 0; i < 2; i++)
+                cr_expect(same_bits(sh_compiled_run(c, some(n, 3)),
+                                    call_eager(flattens_by_size, NULL, some(n, 3), NULL)),
+                          "N = %d", (int)n);
+        no_error();
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 1));
+        cr_expect(eq(u64, sh_compiled_stats(c).resized, 17));
+        cr_expect(
+            same_bits(sh_compiled_run(c, some(1, 3)), call_eager(flattens_by_size, NULL, some(1, 3), NULL)));
+        cr_expect(
+            same_bits(sh_compiled_run(c, some(7, 4)), call_eager(flattens_by_size, NULL, some(7, 4), NULL)));
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 3));
+        sh_compiled_free(c);
+    }
+}
+
+Test(compile_calls, a_net_is_traced_once_for_every_batch_size) {
+    SH_SCOPE {
+        const sh_compile_options any = for_any_batch();
+        sh_module *net = net_of(false);
+        sh_compiled *c = sh_compile(net, &any);
+        for (int64_t n = 2; n < 8; n++)
+            cr_expect(same_bits(sh_compiled_run(c, image(n)), sh_forward(net, image(n))));
+        no_error();
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 1));
+        sh_compiled_free(c);
+        sh_module_release(net);
+    }
+}
+
+Test(compile_calls, what_is_not_affine_in_the_batch_size_is_an_error_that_names_the_call) {
+    SH_SCOPE {
+        const struct {
+            sh_traceable function;
+            const char *says;
+        } cases[] = {
+            {squares_the_size, "%zeros"}, {branches_on_the_size, "%exp"}, {halves_the_size, "%narrow"}};
+        const sh_compile_options any = for_any_batch();
+        for (size_t i = 0; i < 3; i++) {
+            sh_compiled *c = sh_compile_function(cases[i].function, NULL, &any);
+            cr_expect(sh_compiled_run(c, some(4, 3)) == NULL);
+            expect_error(cases[i].says);
+            sh_compiled_free(c);
+        }
+    }
+}
+
 /* ---- memory that fails ---- */
 
 static bool compile_and_call(void) {

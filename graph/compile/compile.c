@@ -62,6 +62,10 @@ void sh_compiled_free(sh_compiled *c) {
         next = e->next;
         sh__compiled_entry_free(e);
     }
+    for (sh_compiled_batch *b = c->batches, *next; b; b = next) {
+        next = b->next;
+        sh__compiled_batch_free(b);
+    }
     if (!c->is_owned) sh_module_release(c->module);
     pthread_mutex_destroy(&c->lock);
     pthread_mutex_destroy(&c->compile_lock);
@@ -162,7 +166,8 @@ static void add(sh_compiled *c, sh_compiled_entry *e) {
     e->next = c->entries;
     c->entries = e;
     c->nentries++;
-    c->compilations++;
+    c->compilations += !e->resized;
+    c->resized += e->resized;
     e->users = 1;
     sh_compiled_entry *gone = trim(c);
     pthread_mutex_unlock(&c->lock);
@@ -204,12 +209,28 @@ static sh_status freeze(sh_compiled *c, sh_compiled_entry *e, sh_values inputs) 
     return SH_OK;
 }
 
+/* From a trace that holds for any batch, if there is one for such inputs; else one is made. */
+static sh_compiled_entry *compile_any(sh_compiled *c, sh_values inputs) {
+    sh_compiled_batch *b = c->batches;
+    while (b && !sh__guard_holds(&b->guard, c->module, inputs, false)) b = b->next;
+    const bool found = b != NULL;
+    if (!found && !(b = sh__compiled_batch_new(c, inputs))) return NULL;
+    if (!found) {
+        b->next = c->batches;
+        c->batches = b;
+    }
+    sh_compiled_entry *e = sh__entry_compile(c, inputs, b);
+    if (e) e->resized = found;
+    return e;
+}
+
 static sh_compiled_entry *compile(sh_compiled *c, sh_values inputs) {
     if (c->options.frozen && c->entries) {
         sh_fail(SH_ERROR_VALUE, "%s is frozen, and is called under another guard than its plan's", c->name);
         return NULL;
     }
-    sh_compiled_entry *e = sh__entry_compile(c, inputs);
+    const bool batch = c->options.any_batch && sh__batch_size(inputs);
+    sh_compiled_entry *e = batch ? compile_any(c, inputs) : sh__entry_compile(c, inputs, NULL);
     if (!e || (c->options.frozen && freeze(c, e, inputs) < 0)) return NULL;
     add(c, e);
     return e;
@@ -306,8 +327,11 @@ sh_compile_stats sh_compiled_stats(sh_compiled *c) {
     SH_GIVEN(c, stats);
     pthread_mutex_lock(&c->lock);
     const sh_compiled_entry *e = c->entries;
-    stats = (sh_compile_stats){
-        .compilations = c->compilations, .hits = c->hits, .eager = c->eager, .plans = c->nentries};
+    stats = (sh_compile_stats){.compilations = c->compilations,
+                               .hits = c->hits,
+                               .eager = c->eager,
+                               .resized = c->resized,
+                               .plans = c->nentries};
     if (e) {
         stats.steps = e->plan->steps.n;
         stats.arena_bytes = e->plan->arena;

@@ -43,6 +43,9 @@ typedef struct sh_compile_options {
     bool
         frozen; /* after the first plan the module is let go, with the tensors that the plan has packed: a call under
                          another guard is an error */
+    bool
+        any_batch; /* one trace for all sizes of dimension 0, from 2 on: made at three of them, of which integers may differ
+                         as a*N + b; else an error that names the call. Each size gets a plan of its own from it */
     sh_winograd winograd;
     size_t most_plans; /* that are kept; the one used least recently goes. 0: SH_COMPILE_PLANS */
 } sh_compile_options;
@@ -63,6 +66,7 @@ SH_API sh_tensor *sh_compiled_run(sh_compiled *compiled, sh_tensor *x);
 
 typedef struct sh_compile_stats {
     uint64_t compilations, hits, eager; /* calls that traced, that found a plan, that went the eager way */
+    uint64_t resized;                   /* calls that made a plan for another batch size without a trace */
     size_t plans;                       /* kept now */
     /* Of the plan used last: */
     size_t steps, arena_bytes,

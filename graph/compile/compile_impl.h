@@ -2,7 +2,7 @@
 #ifndef SH_GRAPH_COMPILE_COMPILE_IMPL_H
 #define SH_GRAPH_COMPILE_COMPILE_IMPL_H
 
-#include "graph/compile/bake.h"
+#include "graph/compile/batch.h"
 #include "graph/compile/compile.h"
 #include "graph/compile/guard.h"
 #include "graph/compile/workspace.h"
@@ -13,6 +13,7 @@ enum { SH_STAMPS = 4 }; /* threads that call one plan in turn without looking at
 typedef struct sh_compiled_entry {
     struct sh_compiled_entry *next; /* used less recently */
     uint32_t users;                 /* runs that go on; under the lock */
+    bool resized;                   /* made of a trace that was there */
     bool gone;                      /* out of the list: the last user ends it */
     sh_guard guard;
     atomic_uint_fast64_t stamps[SH_STAMPS]; /* under which the guard's first sections hold */
@@ -28,6 +29,14 @@ typedef struct sh_compiled_entry {
     uint64_t calls, trace_ns, compile_ns;
 } sh_compiled_entry;
 
+/* A trace that plans for several batch sizes are made of. */
+typedef struct sh_compiled_batch {
+    struct sh_compiled_batch *next;
+    sh_guard guard;
+    sh_batch batch;
+    uint64_t trace_ns;
+} sh_compiled_batch;
+
 struct sh_compiled {
     pthread_mutex_t lock;         /* for the list, and what is counted */
     pthread_mutex_t compile_lock; /* one plan is made at a time */
@@ -38,7 +47,8 @@ struct sh_compiled {
     sh_compile_options options;
     sh_compiled_entry *entries; /* used last first */
     size_t nentries;
-    uint64_t compilations, hits, eager;
+    sh_compiled_batch *batches; /* under the compile lock */
+    uint64_t compilations, hits, eager, resized;
 };
 
 /* ---- compile.c ---- */
@@ -49,8 +59,11 @@ bool sh__compiled_try(sh_compiled *c, sh_values inputs, sh_value *result);
 enum { SH_MOST_INPUTS = 256 };
 /* The tensors among them, entries of lists too, as a trace makes placeholders of them; at most `room` are written. */
 size_t sh__open_inputs(sh_values inputs, sh_tensor **tensors, size_t room);
-/* A plan for these inputs as things stand. NULL and an error. */
-sh_compiled_entry *sh__entry_compile(sh_compiled *c, sh_values inputs);
+/* A plan for these inputs as things stand, by a trace or, where it is given, from one for any batch. NULL and an error. */
+sh_compiled_entry *sh__entry_compile(sh_compiled *c, sh_values inputs, const sh_compiled_batch *batch);
+/* A trace for any batch size of such inputs. NULL and an error. */
+sh_compiled_batch *sh__compiled_batch_new(sh_compiled *c, sh_values inputs);
+void sh__compiled_batch_free(sh_compiled_batch *batch);
 void sh__compiled_entry_free(sh_compiled_entry *entry);
 
 /* ---- prepare.c ---- */

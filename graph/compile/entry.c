@@ -36,7 +36,8 @@ typedef struct making {
     sh_compiled *c;
     sh_compiled_entry *entry;
     sh_values given;
-    sh_baked baked;
+    sh_graph *graph;       /* till the plan takes it over */
+    const sh_baked *modes; /* what the trace did with them */
     sh_tensor *inputs[SH_MOST_INPUTS];
     size_t ninputs;
 } making;
@@ -63,9 +64,9 @@ static sh_status watch(sh_compiled_entry *entry, const sh_graph *graph) {
 static sh_status lower(void *user) {
     making *m = user;
     const sh_compile_options *o = &m->c->options;
-    sh_graph *graph = m->baked.graph;
+    sh_graph *graph = m->graph;
     SH_TRY(sh__graph_prepare(graph, o, share_memory(m)));
-    m->baked.graph = NULL;
+    m->graph = NULL;
     m->entry->plan = sh__plan_lower(graph, (sh_tensors){m->inputs, m->ninputs});
     if (!m->entry->plan) return sh__error_ensure(SH_ERROR_MEMORY);
     return SH_OK;
@@ -124,8 +125,8 @@ static char *describe_inputs(const making *m) {
 
 static char *describe_modes(const making *m) {
     sh_text text = {0};
-    for (size_t i = 0; i < m->baked.nmodes; i++) {
-        const sh_baked_mode *mode = &m->baked.modes[i];
+    for (size_t i = 0; i < m->modes->nmodes; i++) {
+        const sh_baked_mode *mode = &m->modes->modes[i];
         sh__text_put(&text, "%s%s ", i ? ", " : "", mode->mode->name);
         if (mode->unseen)
             sh__text_put(&text, "(off)");
@@ -134,7 +135,7 @@ static char *describe_modes(const making *m) {
         else
             sh__text_put(&text, "(kept for %zu call%s)", mode->kept, mode->kept == 1 ? "" : "s");
     }
-    if (!m->baked.nmodes) sh__text_put(&text, "none");
+    if (!m->modes->nmodes) sh__text_put(&text, "none");
     return sh__text_take(&text);
 }
 
@@ -154,35 +155,85 @@ static const char *why(const sh_compiled *c, const sh_guard *guard) {
 
 /* ---- an entry ---- */
 
-static sh_status make(making *m) {
+static sh_status make_plan(making *m) {
+    const sh_compile_options *o = &m->c->options;
     sh_compiled_entry *e = m->entry;
-    const uint64_t start = now_ns();
-    SH_TRY(sh__bake(m->c->module, m->given, m->c->options.strict, &m->baked));
-    e->trace_ns = now_ns() - start;
-    SH_TRY(watch(e, m->baked.graph));
-    SH_TRY(sh__with_modes_off(&m->baked, lower, m));
+    SH_TRY(watch(e, m->graph));
+    SH_TRY(sh__with_modes_off(m->modes, lower, m));
     SH_TRY(note_all_written(e));
-    SH_TRY(m->c->options.unfused ? SH_OK : sh__plan_tile(e->plan));
+    if (!o->exact) SH_TRY(sh__plan_block(e->plan, &(sh_block_options){o->winograd}));
+    if (!o->unfused) SH_TRY(sh__plan_tile(e->plan));
     SH_TRY(sh__plan_seal(e->plan));
-    SH_TRY(sh__guard_take(&e->guard, m->c->module, m->given));
+    return sh__guard_take(&e->guard, m->c->module, m->given);
+}
+
+static sh_status make(making *m, uint64_t trace_ns) {
+    const uint64_t start = now_ns();
+    sh_compiled_entry *e = m->entry;
+    sh__workspaces_begin(&e->workspaces);
+    m->ninputs = sh__open_inputs(m->given, m->inputs, SH_MOST_INPUTS);
+    const sh_status status = make_plan(m);
+    sh_graph_free(m->graph);
+    SH_TRY(status);
     e->inputs = describe_inputs(m);
     e->modes = describe_modes(m);
     e->why = why(m->c, &e->guard);
-    e->compile_ns = now_ns() - start;
+    e->trace_ns = trace_ns;
+    e->compile_ns = trace_ns + now_ns() - start;
     return e->inputs && e->modes ? SH_OK : SH_ERROR_MEMORY;
 }
 
-sh_compiled_entry *sh__entry_compile(sh_compiled *c, sh_values inputs) {
-    making m = {.c = c, .given = inputs, .entry = sh__calloc(1, sizeof *m.entry)};
-    if (!m.entry) return NULL;
-    sh__workspaces_begin(&m.entry->workspaces);
-    m.ninputs = sh__open_inputs(inputs, m.inputs, SH_MOST_INPUTS);
-    sh_status status = make(&m);
-    sh__baked_free(&m.baked);
-    if (status >= 0) return m.entry;
+/* Takes the graph over, on failure too. */
+static sh_compiled_entry *compile(sh_compiled *c, sh_values inputs, sh_graph *graph, const sh_baked *modes,
+                                  uint64_t trace_ns) {
+    making m = {.c = c, .given = inputs, .graph = graph, .modes = modes};
+    m.entry = graph ? sh__calloc(1, sizeof *m.entry) : NULL;
+    if (!m.entry) {
+        sh_graph_free(graph);
+        return NULL;
+    }
+    if (make(&m, trace_ns) >= 0) return m.entry;
     sh__compiled_entry_free(m.entry);
     return NULL;
 }
+
+sh_compiled_entry *sh__entry_compile(sh_compiled *c, sh_values inputs, const sh_compiled_batch *batch) {
+    const uint64_t start = now_ns();
+    sh_baked baked;
+    if (batch)
+        return compile(c, inputs, sh__batch_graph(&batch->batch, sh__batch_size(inputs)), &batch->batch.baked,
+                       batch->trace_ns);
+    if (sh__bake(c->module, inputs, c->options.strict, &baked) < 0) return NULL;
+    sh_graph *graph = baked.graph;
+    baked.graph = NULL;
+    sh_compiled_entry *e = compile(c, inputs, graph, &baked, now_ns() - start);
+    sh__baked_free(&baked);
+    return e;
+}
+
+/* ---- any batch ---- */
+
+sh_compiled_batch *sh__compiled_batch_new(sh_compiled *c, sh_values inputs) {
+    const uint64_t start = now_ns();
+    sh_compiled_batch *b = sh__calloc(1, sizeof *b);
+    if (!b) return NULL;
+    b->guard.any_batch = true;
+    if (sh__batch_take(&b->batch, c->module, inputs, c->options.strict) >= 0 &&
+        sh__guard_take(&b->guard, c->module, inputs) >= 0) {
+        b->trace_ns = now_ns() - start;
+        return b;
+    }
+    sh__compiled_batch_free(b);
+    return NULL;
+}
+
+void sh__compiled_batch_free(sh_compiled_batch *b) {
+    sh__batch_free(&b->batch);
+    sh__guard_free(&b->guard);
+    sh__free(b);
+}
+
+/* ---- ending ---- */
 
 void sh__compiled_entry_free(sh_compiled_entry *e) {
     sh__workspaces_end(&e->workspaces, e->plan);

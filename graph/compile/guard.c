@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dispatch/chain.h"
+#include "graph/compile/batch.h"
 #include "graph/function_impl.h"
 #include "graph/graph_impl.h"
 #include "graph/module/graph_module.h"
@@ -15,6 +16,7 @@ typedef struct words {
     sh_guard *into; /* NULL: compare */
     const sh_guard *with;
     size_t n;
+    int64_t batch; /* the size that any other may stand for; 0: none */
     bool differ, failed;
 } words;
 
@@ -138,13 +140,17 @@ static void put_module(words *w, const sh_module *module) {
 
 /* ---- inputs ---- */
 
+#define ANY_SIZE (UINT64_MAX - 1)
+
 static inline void put_tensor(words *w, const sh_tensor *t) {
     if (!t) {
         put(w, UINT64_MAX);
         return;
     }
     put(w, (uint64_t)t->flags << 32 | (uint64_t)t->dtype << 16 | (uint64_t)t->device << 8 | t->ndim);
-    for (int i = 0; i < t->ndim; i++) put(w, (uint64_t)t->sizes[i]);
+    const bool any = w->batch && t->ndim && t->sizes[0] == w->batch;
+    if (any) put(w, ANY_SIZE);
+    for (int i = any; i < t->ndim; i++) put(w, (uint64_t)t->sizes[i]);
     if (t->flags & SH_TENSOR_CONTIGUOUS) return;
     for (int i = 0; i < t->ndim; i++) put(w, (uint64_t)t->strides[i]);
 }
@@ -194,6 +200,8 @@ static void put_aliases(words *w, sh_values inputs) {
 }
 
 static void put_inputs(words *w, sh_values inputs) {
+    const sh_guard *guard = w->into ? w->into : w->with;
+    w->batch = guard->any_batch ? sh__batch_size(inputs) : 0;
     put(w, inputs.n);
     for (size_t i = 0; i < inputs.n; i++) put_value(w, inputs.at[i]);
     if (inputs.n > 1 || (inputs.n && inputs.at[0].tag == SH_TAG_TENSORS)) put_aliases(w, inputs);

@@ -24,6 +24,7 @@ typedef struct sh_guard {
     size_t ends[SH_GUARD_SECTIONS]; /* where each section ends */
     sh_tensor **written; /* tensors that the plan itself writes to, whose version doesn't count; kept */
     size_t nwritten;
+    bool any_batch; /* dimension 0 may be another, if it is so in all inputs that share it: batch.h */
 } sh_guard;
 
 /* As things stand on this thread; `guard` is empty, or holds `written`. The module may be NULL: then nothing is said of it. */

@@ -114,9 +114,9 @@ static void print_entry(FILE *out, const sh_compiled_entry *e, size_t i) {
 static void print_report(FILE *out, const sh_compiled *c) {
     size_t i = 0;
     fprintf(out,
-            "%s: %zu of at most %zu plans; %" PRIu64 " compilations, %" PRIu64 " hits, %" PRIu64
-            " eager calls\n",
-            c->name, c->nentries, c->options.most_plans, c->compilations, c->hits, c->eager);
+            "%s: %zu of at most %zu plans; %" PRIu64 " compilations, %" PRIu64
+            " for another batch size, %" PRIu64 " hits, %" PRIu64 " eager calls\n",
+            c->name, c->nentries, c->options.most_plans, c->compilations, c->resized, c->hits, c->eager);
     for (const sh_compiled_entry *e = c->entries; e; e = e->next) print_entry(out, e, i++);
 }
 
