@@ -88,6 +88,23 @@ Test(cse, a_write_through_a_view_counts_too) {
     sh_graph_free(g);
 }
 
+/* The caller may write to one of them. */
+Test(cse, two_values_that_are_returned_keep_their_own_memory) {
+    sh_graph *g = sh_graph_new();
+    sh_node *x = sh_graph_placeholder(g, "x"), *a = call(g, "exp", x), *b = call(g, "exp", x),
+            *c = call(g, "exp", x);
+    sh_node *d = call(g, "neg", c);
+    sh_graph_output(g, sh_arg_tuple(SH_ARGS(b, d, a)));
+    cr_expect(eq(sz, changed(g, sh_pass_cse), 1), "c becomes a");
+    cr_expect(eq(sz, changed(g, sh_pass_cse), 0));
+    sh_graph_free(g);
+    g = sh_graph_new();
+    x = sh_graph_placeholder(g, "x"), a = call(g, "exp", x), b = call(g, "exp", x), c = call(g, "exp", x);
+    sh_graph_output(g, sh_arg_tuple(SH_ARGS(call(g, "neg", a), b, c)));
+    cr_expect(eq(sz, changed(g, sh_pass_cse), 1), "b becomes a, which is returned then");
+    sh_graph_free(g);
+}
+
 Test(cse, values_that_are_written_to_keep_their_own_memory) {
     sh_graph *g = sh_graph_new();
     sh_node *x = sh_graph_placeholder(g, "x"), *a = call(g, "sin", x), *b = call(g, "sin", x);

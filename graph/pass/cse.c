@@ -112,6 +112,11 @@ static uint64_t stand_of(const table *t, const sh_node *node) {
     return stand;
 }
 
+/* Both are the caller's, who may write to one. What is got by name twice is one tensor anyway. */
+static bool must_differ(const sh_memory_map *memory, const sh_node *node, const sh_node *first) {
+    return node->opcode != SH_GET_ATTR && sh__is_returned(memory, node) && sh__is_returned(memory, first);
+}
+
 /* The place of an equal node, or the free one where it would be. */
 static entry *find(const table *t, const sh_node *node, uint64_t hash) {
     for (size_t i = hash & t->mask;; i = (i + 1) & t->mask) {
@@ -128,6 +133,8 @@ static sh_status merge(const table *t, sh_node *node, size_t *changes) {
         *e = (entry){node, hash, stand};
         return SH_OK;
     }
+    if (must_differ(&t->memory, node, e->node)) return SH_OK;
+    t->memory.returned[t->memory.origin[e->node->id]] |= sh__is_returned(&t->memory, node);
     SH_TRY(sh_node_replace_all_uses_with(node, e->node));
     sh__node_discard(node);
     ++*changes;

@@ -18,7 +18,8 @@ typedef sh_status (*sh_pass)(sh_graph *graph, size_t *changes);
 /* Is this node meant? */
 typedef bool (*sh_node_filter)(const sh_node *node, void *user);
 
-/* Equal pure nodes become the first of them. Never two that draw random numbers, nor calls of modules. */
+/* Equal pure nodes become the first of them. Never two that draw random numbers, nor calls of modules, nor two that the graph
+ * returns as memory of their own. */
 SH_API sh_status sh_pass_cse(sh_graph *graph, size_t *changes);
 /* What gives back its input: dropout and identity modules and ops that are not in training, x + 0, x - 0, x * 1, x / 1,
  * x ** 1 (where dtype and shape of both are known and equal; x + 0 makes a 0 of -0). Not where the graph returns the result
