@@ -7,8 +7,11 @@
 #include "dispatch/chain.h"
 #include "graph/trace_impl.h"
 
+/* In the same layout, which decides what a view can be made of. */
 sh_tensor *sh__trace_stand_in(const sh_tensor *t) {
-    return sh_tensor_new_on(SH_META, (sh_dtype)t->dtype, sh_ints_of(t->sizes, t->ndim));
+    sh_tensor *made = sh_tensor_new_on(SH_META, (sh_dtype)t->dtype, sh_ints_of(t->sizes, t->ndim));
+    if (made) sh__tensor_set_layout(made, t->ndim, t->sizes, t->strides, 0);
+    return made;
 }
 
 /* ---- running ---- */
