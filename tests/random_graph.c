@@ -139,7 +139,7 @@ static sh_tensor *copy_of(const sh_tensor *t) {
 }
 
 static void guard(random_maker *m, const sh_tensor *t) {
-    if (m->how->guards && m->nguarded < RANDOM_VALUES) m->guarded[m->nguarded++] = t->storage;
+    if (m->nguarded < RANDOM_VALUES) m->guarded[m->nguarded++] = t->storage;
 }
 
 sh_node *random_constant(random_maker *m, sh_dtype dtype, sh_ints sizes) {
@@ -152,7 +152,7 @@ sh_node *random_constant(random_maker *m, sh_dtype dtype, sh_ints sizes) {
     sh_node *node = sh_graph_get_attr(m->graph, name);
     if (!node) return NULL;
     sh_tensor *copy = sh_clone(t);
-    guard(m, copy);
+    if (!m->how->constants) guard(m, copy);
     add_value(m, node, sh_value_tensor(copy));
     return node;
 }
@@ -177,7 +177,7 @@ static void add_input(random_maker *m, random_graph *r) {
     char name[] = {"xyz"[r->ninputs], 0};
     r->inputs[r->ninputs++] = t;
     sh_tensor *copy = copy_of(t);
-    guard(m, copy);
+    if (m->how->guards) guard(m, copy);
     add_value(m, sh_graph_placeholder(m->graph, name), sh_value_tensor(copy));
 }
 

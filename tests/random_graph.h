@@ -21,7 +21,8 @@ typedef struct random_graph_how {
     sh_module *net; /* whose children, called on f32 with 4 columns, are called as well; NULL: no modules */
     bool smooth;    /* f32 and continuous functions alone: small errors stay small */
     bool draws;     /* random ops too */
-    bool guards;    /* inputs and constants are never written to */
+    bool guards;    /* inputs are never written to */
+    bool constants; /* of the graph may be written to */
 } random_graph_how;
 
 typedef struct random_graph {

@@ -93,7 +93,7 @@ Test(passes_random, each_pass_alone) {
         const sh_pass list[] = {passes[p].pass, NULL};
         const bool exact = passes[p].tolerance == 0;
         const random_graph_how guarded = {.net = net, .draws = true, .guards = true, .smooth = !exact},
-                               open = {.net = net, .smooth = !exact, .nodes = 24};
+                               open = {.net = net, .constants = true, .smooth = !exact, .nodes = 24};
         trial t = {.passes = list, .tolerance = passes[p].tolerance};
         cr_expect(eq(sz, random_graphs_failing(0, 250, &guarded, breaks, &t), 0), "%s", passes[p].name);
         cr_expect(eq(sz, random_graphs_failing(1000, 250, &open, breaks, &t), 0), "%s", passes[p].name);
@@ -122,8 +122,12 @@ Test(passes_random, any_passes_in_any_order) {
         sh_pass list[10];
         trial t = {.passes = list};
         const bool exact = seed % 2;
-        const random_graph_how how = {
-            .net = net, .draws = true, .guards = seed % 3 != 0, .smooth = !exact, .nodes = 24};
+        const random_graph_how how = {.net = net,
+                                      .draws = true,
+                                      .guards = seed % 3 != 0,
+                                      .constants = seed % 3 == 0,
+                                      .smooth = !exact,
+                                      .nodes = 24};
         sample_state = seed;
         choose(&t, list, exact);
         cr_expect(eq(sz, random_graphs_failing(seed, 1, &how, breaks, &t), 0), "seed %llu",
@@ -138,7 +142,7 @@ Test(passes_random, until_nothing_changes_any_more) {
                            sh_pass_remove_identities, sh_pass_dead_code,      NULL};
     sh_module *net = new_net();
     trial t = {.passes = all, .tolerance = 1e-3, .until_stable = true};
-    const random_graph_how how = {.net = net, .draws = true, .smooth = true, .nodes = 30};
+    const random_graph_how how = {.net = net, .draws = true, .constants = true, .smooth = true, .nodes = 30};
     cr_expect(eq(sz, random_graphs_failing(0, 200, &how, breaks, &t), 0));
     sh_module_release(net);
 }

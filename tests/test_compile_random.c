@@ -1,0 +1,180 @@
+/* Random graphs, compiled and run one node at a time: the same bits, the same memory shared, the same calls seen by modes.
+ *
+ * Each graph is run twice, so that the second run takes the plan that the first made, and what the first wrote to inputs and
+ * constants is there. */
+#include "dispatch/tensor_impl.h"
+#include "tests/graphs.h"
+#include "tests/random_graph.h"
+
+TestSuite(compile_random, .timeout = 120);
+
+enum { RUNS = 2, CALLS = 200 };
+
+/* ---- modes ---- */
+
+static sh_status add_to_mul(sh_mode *mode, sh_call *call) {
+    (void)mode;
+    if (sh_call_family(call) == SH_OP_add) SH_TRY(sh_call_swap(call, SH_OP_mul));
+    return SH_PASS;
+}
+
+/* What takes f32 takes f64, as a cast in front of it. */
+static sh_status widen(sh_mode *mode, sh_call *call) {
+    (void)mode;
+    if (sh_call_variant(call) != SH_FUNCTIONAL) return SH_PASS;
+    for (uint32_t i = 0; i < sh_call_nargs(call); i++) {
+        sh_tensor *t = sh_value_as_tensor(sh_call_arg(call, i));
+        if (!t || sh_tensor_dtype(t) != SH_F32) continue;
+        sh_tensor *wide = sh_to(t, SH_F64);
+        if (!wide) return sh_error()->code;
+        SH_TRY(sh_call_set_arg(call, i, sh_value_tensor(wide)));
+    }
+    return SH_PASS;
+}
+
+typedef struct calls_seen {
+    uint32_t n, families[CALLS];
+} calls_seen;
+
+static sh_status note(sh_mode *mode, sh_call *call) {
+    calls_seen *seen = sh_mode_user(mode);
+    if (seen->n < CALLS) seen->families[seen->n] = sh_call_family(call);
+    seen->n++;
+    return SH_PASS;
+}
+
+static sh_mode *new_swap(calls_seen *seen) {
+    (void)seen;
+    return sh_mode_new(add_to_mul, &(sh_mode_options){.name = "swap", .kind = SH_MODE_REWRITING});
+}
+static sh_mode *new_cast(calls_seen *seen) {
+    static const char *const ops[] = {"mul", "matmul", "exp", "linear", NULL};
+    (void)seen;
+    return sh_mode_new(widen, &(sh_mode_options){.name = "cast", .kind = SH_MODE_REWRITING, .ops = ops});
+}
+static sh_mode *new_log(calls_seen *seen) {
+    return sh_mode_new(note, &(sh_mode_options){.name = "log", .user = seen});
+}
+static sh_mode *new_log_of_few(calls_seen *seen) {
+    static const char *const ops[] = {"add", "sum", "transpose", "exp", "matmul", "copy", NULL};
+    return sh_mode_new(note, &(sh_mode_options){.name = "log of few", .user = seen, .ops = ops});
+}
+
+/* ---- what a run gives ---- */
+
+typedef struct outcome {
+    sh_status status;
+    sh_tensor *inputs[RANDOM_INPUTS_MOST], *outputs[RANDOM_INPUTS_MOST];
+    size_t ninputs, noutputs;
+    calls_seen seen;
+} outcome;
+
+static void take_outputs(outcome *o, sh_value v) {
+    o->status = sh_error() ? sh_error()->code : SH_OK;
+    sh_clear_error();
+    if (v.tag == SH_TAG_TENSOR) o->outputs[o->noutputs++] = v.as.tensor;
+    for (uint32_t i = 0; v.tag == SH_TAG_TENSORS && i < v.count && o->noutputs < RANDOM_INPUTS_MOST; i++)
+        o->outputs[o->noutputs++] = v.as.tensors[i];
+}
+
+static bool share(const sh_tensor *a, const sh_tensor *b) { return a->storage && a->storage == b->storage; }
+
+static const sh_tensor *tensor_at(const outcome *o, size_t i) {
+    return i < o->ninputs ? o->inputs[i] : o->outputs[i - o->ninputs];
+}
+
+static const char *difference(const outcome *a, const outcome *b) {
+    if (a->status != b->status) return "one is an error";
+    if (a->status < 0) return NULL;
+    if (a->noutputs != b->noutputs) return "so many outputs";
+    const size_t n = a->ninputs + a->noutputs;
+    for (size_t i = 0; i < n; i++)
+        if (!random_same(tensor_at(a, i), tensor_at(b, i)))
+            return i < a->ninputs ? "what was written to an input" : "the numbers";
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (share(tensor_at(a, i), tensor_at(a, k)) != share(tensor_at(b, i), tensor_at(b, k)))
+                return "which tensors share memory";
+    if (a->seen.n != b->seen.n) return "how many calls a mode sees";
+    return memcmp(&a->seen, &b->seen, sizeof a->seen) != 0 ? "which calls a mode sees" : NULL;
+}
+
+/* ---- one graph ---- */
+
+typedef struct trial {
+    sh_mode *(*new_mode)(calls_seen *seen); /* NULL: none */
+    bool module;                            /* as a graph module, else as a function */
+    sh_compile_options options;
+    const char *what; /* differs, of the graph at hand */
+} trial;
+
+static sh_value run_graph(sh_values inputs, void *user) {
+    sh_tensor *at[RANDOM_INPUTS_MOST];
+    for (size_t i = 0; i < inputs.n; i++) at[i] = sh_value_as_tensor(inputs.at[i]);
+    sh_list *out = sh_graph_run(user, (sh_tensors){at, inputs.n});
+    return out ? sh_list_value(sh_list_view(out)) : sh_none();
+}
+
+static void run(outcome *o, sh_compiled *compiled, sh_graph *graph, sh_mode *mode, sh_tensors inputs) {
+    sh_value values[RANDOM_INPUTS_MOST], out;
+    random_copies(inputs, o->inputs);
+    o->ninputs = inputs.n;
+    for (size_t i = 0; i < inputs.n; i++) values[i] = sh_value_tensor(o->inputs[i]);
+    sh_manual_seed(9);
+    if (mode) sh_push_mode(mode);
+    const sh_values in = {values, inputs.n};
+    out = compiled ? sh_compiled_call(compiled, in) : run_graph(in, graph);
+    take_outputs(o, out);
+    if (mode) sh_pop_mode(mode);
+}
+
+static const char *compare(const trial *t, sh_compiled *compiled, sh_graph *graph, sh_tensors inputs) {
+    calls_seen seen = {0};
+    sh_mode *mode = t->new_mode ? t->new_mode(&seen) : NULL;
+    const char *found = NULL;
+    for (int i = 0; i < RUNS && !found; i++) {
+        outcome eager = {0}, fast = {0};
+        run(&eager, NULL, graph, mode, inputs);
+        eager.seen = seen;
+        memset(&seen, 0, sizeof seen);
+        run(&fast, compiled, NULL, mode, inputs);
+        fast.seen = seen;
+        memset(&seen, 0, sizeof seen);
+        found = difference(&eager, &fast);
+    }
+    sh_mode_release(mode);
+    return found;
+}
+
+static bool differs(sh_graph *graph, sh_tensors inputs, void *user) {
+    trial *t = user;
+    sh_graph *copy = sh_graph_clone(graph);
+    sh_module *empty = sh_nn_module_list();
+    sh_module *module = t->module ? sh_graph_module_new(empty, sh_graph_clone(graph)) : NULL;
+    sh_compiled *compiled =
+        t->module ? sh_compile(module, &t->options) : sh_compile_function(run_graph, graph, &t->options);
+    const char *found = compiled && copy ? compare(t, compiled, copy, inputs) : "it can't be compiled";
+    sh_compiled_free(compiled);
+    sh_module_release(module);
+    sh_module_release(empty);
+    sh_graph_free(copy);
+    if (found) t->what = found;
+    return found != NULL;
+}
+
+static void check(sh_mode *(*new_mode)(calls_seen *seen), uint64_t first, const char *name) {
+    for (int kind = 0; kind < 4; kind++) {
+        trial t = {.new_mode = new_mode, .module = kind / 2, .options = SH_COMPILE_OPTIONS_INIT};
+        const random_graph_how how = {.guards = kind % 2, .draws = true, .nodes = kind % 2 ? 16 : 24};
+        t.options.exact = true;
+        t.options.unfused = kind == 3;
+        const size_t failing = random_graphs_failing(first + 100000 * (uint64_t)kind, 125, &how, differs, &t);
+        cr_expect(eq(sz, failing, 0), "%s, kind %d: %s", name, kind, t.what);
+    }
+}
+
+Test(compile_random, without_modes) { check(NULL, 0, "no mode"); }
+Test(compile_random, under_a_swap) { check(new_swap, 1000, "swap"); }
+Test(compile_random, under_a_cast) { check(new_cast, 2000, "cast"); }
+Test(compile_random, under_a_mode_that_sees_all) { check(new_log, 3000, "log"); }
+Test(compile_random, under_a_mode_that_sees_few) { check(new_log_of_few, 4000, "log of few"); }
