@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dispatch/memory_impl.h"
+#include "graph/compile/copy_unit.h"
 #include "graph/compile/unit_pool.h"
 
 /* ---- what reads what ---- */
@@ -104,7 +105,7 @@ static sh_status need(sh_blocker *b, const sh_plan_step *place, uint32_t value, 
 static sh_status need_plain(sh_blocker *b, const sh_plan_step *place, uint32_t value) {
     const uint32_t buffer = b->plan->values[value].buffer;
     uint32_t is;
-    if (buffer == SH_NO_BUFFER || b->pending[buffer] == SH_NO_VALUE) return SH_OK;
+    if (buffer == SH_NO_BUFFER || buffer >= b->nbuffers || b->pending[buffer] == SH_NO_VALUE) return SH_OK;
     const uint32_t pending = b->pending[buffer];
     b->pending[buffer] = SH_NO_VALUE;
     return need(b, place, pending, SH_LAYOUT_PLAIN, &is);
@@ -124,6 +125,21 @@ static sh_status need(sh_blocker *b, const sh_plan_step *place, uint32_t value, 
     if (at[layout] == SH_NO_VALUE) SH_TRY(add_reorder(b, place, value, private_layout(b, value), layout));
     *is = at[layout];
     return SH_OK;
+}
+
+/* The same of what a primitive reads row-major. */
+static sh_status need_rows(sh_blocker *b, const sh_plan_step *place, uint32_t value, uint32_t *is) {
+    dnnl_memory_desc_t lies, rows;
+    SH_TRY(need_plain(b, place, value));
+    *is = value;
+    if (sh__value_is_contiguous(&b->plan->values[value])) return SH_OK;
+    if (sh__layout_describe(&b->plan->values[value], SH_LAYOUT_PLAIN, &lies) != SH_OK ||
+        sh__layout_of(b->plan->values[value].spec.sizes, SH_LAYOUT_PLAIN, &rows))
+        return sh_fail(SH_ERROR_UNSUPPORTED, "oneDNN: %s can't be described", b->plan->values[value].name);
+    *is = add_opaque(b, value, SH_LAYOUT_PLAIN, SH_NO_BUFFER);
+    if (*is == SH_NO_VALUE) return SH_ERROR_MEMORY;
+    sh_primitive *p = sh__reorder_new(&lies, value, &rows, *is);
+    return p ? add_unit(b, place, &sh__unit_reorder, p, &value, 1, *is) : sh_error()->code;
 }
 
 /* Where a unit writes a value that it makes in this layout: over the value `over`, if there is one. */
@@ -158,7 +174,9 @@ static sh_status bind_conv(sh_blocker *b, sh_conv_choice *c, const sh_plan_step 
     sh_postop *added = added_by(&c->conv);
     uint32_t over = SH_NO_VALUE;
     *nreads = 1;
-    SH_TRY(need(b, place, c->conv.input, sh__conv_reads(&c->conv, c->way), &reads[0]));
+    const sh_layout source = sh__conv_reads(&c->conv, c->way);
+    SH_TRY(source == SH_LAYOUT_PLAIN ? need_rows(b, place, c->conv.input, &reads[0])
+                                     : need(b, place, c->conv.input, source, &reads[0]));
     if (added) {
         SH_TRY(need(b, place, added->value, layout, &reads[1]));
         *nreads = 2;
@@ -259,8 +277,36 @@ static void forget_copies(sh_blocker *b, const sh_plan_step *step) {
     }
 }
 
+/* Channels last as a view in the order of the bytes: [n, h, w, c] where the step would read it by way of n, c, h, w. */
+static bool is_turned(const sh_plan_value *view, const sh_plan_value *of) {
+    static const int order[] = {0, 2, 3, 1};
+    bool turned = view->spec.ndim == 4 && of->spec.ndim == 4 && view->at == of->at && !view->output;
+    for (int i = 0; i < 4 && turned; i++)
+        turned = view->spec.sizes[i] == of->spec.sizes[order[i]] && view->strides[i] == of->strides[order[i]];
+    return turned;
+}
+
+/* Reads a value that is pending, by such a view, where it is written already. */
+static sh_status read_turned(sh_blocker *b, const sh_plan_step *step, sh_load *from) {
+    const uint32_t buffer = b->plan->values[from->id].buffer;
+    const uint32_t pending = buffer == SH_NO_BUFFER ? SH_NO_VALUE : b->pending[buffer];
+    const uint32_t last = pending == SH_NO_VALUE ? SH_NO_VALUE : b->at[pending][SH_LAYOUT_LAST];
+    if (last == SH_NO_VALUE || (step->kind != SH_STEP_KERNEL && step->type != &sh__copy_unit)) return SH_OK;
+    if (!is_turned(&b->plan->values[from->id], &b->plan->values[pending])) return SH_OK;
+    const sh_spec spec = b->plan->values[from->id].spec;
+    const uint32_t id =
+        sh__plan_add_value(b->plan, b->plan->values[from->id].name, &spec, b->plan->values[last].buffer);
+    if (id == SH_NO_VALUE) return SH_ERROR_MEMORY;
+    b->plan->values[id].at = b->plan->values[last].at;
+    from->id = id;
+    return SH_OK;
+}
+
 static sh_status emit_plain(sh_blocker *b, const sh_plan_step *step) {
-    for (uint32_t i = 0; i < step->nloads; i++) SH_TRY(need_plain(b, step, step->loads[i].id));
+    for (uint32_t i = 0; i < step->nloads; i++) {
+        SH_TRY(read_turned(b, step, &step->loads[i]));
+        SH_TRY(need_plain(b, step, step->loads[i].id));
+    }
     forget_copies(b, step);
     return sh__plan_add_step(&b->plan->steps, step) ? SH_OK : SH_ERROR_MEMORY;
 }

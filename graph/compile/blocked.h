@@ -12,6 +12,7 @@
 
 typedef struct sh_block_options {
     sh_winograd winograd;
+    uint32_t ways; /* 1 << sh_conv_way for each that may be taken when measuring; 0: all. For tests */
 } sh_block_options;
 
 /* Rewrites a draft's steps. On failure the plan is only good for being freed. */

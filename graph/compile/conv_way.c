@@ -7,6 +7,8 @@
 #include <float.h>
 #include <string.h>
 
+#include "dispatch/memory_impl.h"
+
 static bool same_ops(const sh_postops *a, const sh_postops *b) {
     if (a->n != b->n) return false;
     for (uint32_t i = 0; i < a->n; i++)
@@ -18,20 +20,25 @@ static bool same(const sh_conv_unit *a, const sh_conv_unit *b) {
     return memcmp(&a->shape, &b->shape, sizeof a->shape) == 0 && same_ops(&a->after, &b->after);
 }
 
-static bool may_be_winograd(const sh_conv_shape *s) {
+/* Transformed weights are four times as large as the filters: with few tiles, reading them takes longer than all else. */
+static bool may_be(const sh_conv_shape *s, sh_conv_way way) {
+    enum { LEAST_TILES = 8 };
+    if (way < SH_CONV_WINOGRAD_2) return true;
+    const int64_t tiles = s->batch * ((s->out[0] + 3) / 4) * ((s->out[1] + 3) / 4);
     return s->groups == 1 && s->kernel[0] == 3 && s->kernel[1] == 3 && s->stride[0] == 1 &&
-           s->stride[1] == 1 && s->dilation[0] == 1 && s->dilation[1] == 1;
+           s->stride[1] == 1 && s->dilation[0] == 1 && s->dilation[1] == 1 &&
+           (way == SH_CONV_WINOGRAD_2 || tiles >= LEAST_TILES);
 }
 
-static sh_status measure_one(sh_conv_choice *c) {
+static sh_status measure_one(sh_conv_choice *c, uint32_t ways, char *other) {
     double best = DBL_MAX;
     for (sh_conv_way way = 0; way < SH_CONV_WAYS; way++) {
         c->ns[way] = DBL_MAX;
-        if (way >= SH_CONV_WINOGRAD_2 && !may_be_winograd(&c->conv.shape)) continue;
-        sh_primitive *p = sh__conv_new(&c->conv, way);
+        const bool tried = ways >> way & 1 && may_be(&c->conv.shape, way);
+        sh_primitive *p = tried ? sh__conv_new(&c->conv, way) : NULL;
         if (!p && sh_error()) return sh_error()->code;
         if (!p) continue;
-        const double ns = sh__primitive_time(p, best);
+        const double ns = sh__primitive_time(p, best, other);
         sh__primitive_free(p);
         if (ns < 0) return sh_error()->code;
         c->ns[way] = ns;
@@ -40,16 +47,25 @@ static sh_status measure_one(sh_conv_choice *c) {
     return SH_OK;
 }
 
-static sh_status measure_all(sh_conv_choice *choices, uint32_t n) {
+static sh_status measure_each(sh_conv_choice *choices, uint32_t n, uint32_t ways, char *other) {
     for (uint32_t i = 0; i < n; i++) {
         uint32_t k = 0;
         while (k < i && !same(&choices[k].conv, &choices[i].conv)) k++;
         if (k < i)
             memcpy(choices[i].ns, choices[k].ns, sizeof choices[i].ns);
         else
-            SH_TRY(measure_one(&choices[i]));
+            SH_TRY(measure_one(&choices[i], ways, other));
     }
     return SH_OK;
+}
+
+static sh_status measure_all(sh_conv_choice *choices, uint32_t n, uint32_t ways) {
+    size_t capacity;
+    char *other = sh__block_alloc(SH_PRIMITIVE_OTHER, &capacity);
+    if (!other) return SH_ERROR_MEMORY;
+    const sh_status status = measure_each(choices, n, ways, other);
+    sh__block_free(other, capacity);
+    return status;
 }
 
 /* The fastest way that writes this layout. */
@@ -69,14 +85,14 @@ static sh_layout better_layout(const sh_conv_choice *choices, uint32_t n) {
     return blocked < last ? SH_LAYOUT_BLOCKED : SH_LAYOUT_LAST;
 }
 
-sh_status sh__conv_choose(sh_conv_choice *choices, uint32_t n, bool measure) {
+sh_status sh__conv_choose(sh_conv_choice *choices, uint32_t n, uint32_t ways) {
     sh_layout layout = SH_LAYOUT_LAST;
-    if (measure) {
-        SH_TRY(measure_all(choices, n));
+    if (ways) {
+        SH_TRY(measure_all(choices, n, ways));
         layout = better_layout(choices, n);
     }
     for (uint32_t i = 0; i < n; i++) {
-        choices[i].way = measure ? fastest(&choices[i], layout) : SH_CONV_LAST;
+        choices[i].way = ways ? fastest(&choices[i], layout) : SH_CONV_LAST;
         choices[i].made = sh__conv_new(&choices[i].conv, choices[i].way);
         if (!choices[i].made && sh_error()) return sh_error()->code;
     }

@@ -12,8 +12,8 @@ typedef struct sh_conv_choice {
     sh_primitive *made; /* constants not packed; NULL: oneDNN has nothing for it */
 } sh_conv_choice;
 
-/* Sets way and primitive of each. `measure`: Winograd and blocks are tried on scratch memory, equal convolutions once; else
- * channels are last. */
-sh_status sh__conv_choose(sh_conv_choice *choices, uint32_t n, bool measure);
+/* Sets way and primitive of each. The ways of which a bit is set in `ways` are tried on scratch memory, equal convolutions once;
+ * 0: channels are last, untried. */
+sh_status sh__conv_choose(sh_conv_choice *choices, uint32_t n, uint32_t ways);
 
 #endif

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "graph/compile/compile_impl.h"
 #include "graph/compile/blocked.h"
+#include "graph/compile/compile_impl.h"
 #include "graph/compile/lower.h"
 #include "graph/compile/seal.h"
 #include "graph/compile/tiles.h"
@@ -161,8 +161,8 @@ static sh_status make_plan(making *m) {
     SH_TRY(watch(e, m->graph));
     SH_TRY(sh__with_modes_off(m->modes, lower, m));
     SH_TRY(note_all_written(e));
-    if (!o->exact) SH_TRY(sh__plan_block(e->plan, &(sh_block_options){o->winograd}));
-    if (!o->unfused) SH_TRY(sh__plan_tile(e->plan));
+    if (!m->c->options.exact && !m->c->options.unfused)
+        SH_TRY(sh__plan_block(e->plan, &(sh_block_options){.winograd = m->c->options.winograd}));
     SH_TRY(sh__plan_seal(e->plan));
     return sh__guard_take(&e->guard, m->c->module, m->given);
 }

@@ -23,7 +23,7 @@ typedef enum sh_layout {
     SH_LAYOUTS
 } sh_layout;
 
-enum { SH_PRIMITIVE_ARGUMENTS = 8, SH_NO_VALUE = UINT32_MAX };
+enum { SH_PRIMITIVE_ARGUMENTS = 8, SH_NO_VALUE = UINT32_MAX, SH_PRIMITIVE_OTHER = 8 << 20 };
 
 typedef struct sh_primitive_argument {
     int role; /* DNNL_ARG_... */
@@ -62,9 +62,10 @@ sh_status sh__primitive_pack(sh_primitive *p, int role, const dnnl_memory_desc_t
 /* The argument of a role, or NULL. */
 sh_primitive_argument *sh__primitive_argument(sh_primitive *p, int role);
 
-/* Nanoseconds that one run takes: the least of a few on memory made for this, given up once it is clear that it takes more
- * than twice `enough`. Negative: an error. Constants need not be packed yet. */
-double sh__primitive_time(sh_primitive *p, double enough);
+/* Nanoseconds that one run takes when nothing of its memory is in a core's own caches, as in the midst of a plan: the least of
+ * a few on memory made for this, given up once it is clear that it takes more than twice `enough`. `other`, of
+ * SH_PRIMITIVE_OTHER bytes, is what the caches are filled with in between. Negative: an error. Constants need not be packed. */
+double sh__primitive_time(sh_primitive *p, double enough, char *other);
 
 /* How oneDNN describes f32 of these four sizes in a layout; PLAIN is row-major. */
 dnnl_status_t sh__layout_of(const int64_t *sizes, sh_layout layout, dnnl_memory_desc_t *described);

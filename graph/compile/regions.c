@@ -98,7 +98,8 @@ static void give_back(sh_blocker *b, uint32_t mark) {
 
 sh_status sh__block_find(sh_blocker *b, const sh_block_options *options) {
     find_convs(b);
-    SH_TRY(sh__conv_choose(b->choices, b->nchoices, options->winograd == SH_WINOGRAD_MEASURE));
+    const uint32_t all = options->ways ? options->ways : (1u << SH_CONV_WAYS) - 1;
+    SH_TRY(sh__conv_choose(b->choices, b->nchoices, options->winograd == SH_WINOGRAD_OFF ? 0 : all));
     for (uint32_t mark = 1; mark <= b->nchoices; mark++)
         if (!b->choices[mark - 1].made) give_back(b, mark);
     return SH_OK;
