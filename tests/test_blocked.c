@@ -168,6 +168,40 @@ Test(blocked, channels_last_that_come_in_as_a_view_are_read_as_they_lie) {
         }
 }
 
+/* The product with what follows it as one unit. */
+static void check_product(const char *what, draft *d, sh_tensor *y) {
+    draft_output(d, y);
+    cr_expect(le(dbl, blocked(d, OFF), close_by), "%s", what);
+    cr_expect(eq(u32, draft_units(d, "product"), 1), "%s", what);
+    cr_expect(eq(u32, d->plan->steps.n, 1), "%s", what);
+    sh__plan_free(d->plan);
+}
+
+Test(blocked, products_with_a_constant_take_bias_functions_and_sums) {
+    for (int64_t rows = 1; rows <= 64; rows *= 4) SH_SCOPE {
+            sh_tensor *x = sh_reshape(values(1, 1, rows, 48), SH_SIZES(rows, 48));
+            sh_tensor *w = sh_reshape(values(1, 1, 48, 40), SH_SIZES(48, 40)), *bias = sh_rand(SH_SIZES(40));
+            draft d;
+            draft_begin(&d);
+            sh_tensor *weight = draft_constant(&d, sh_contiguous(sh_transpose(w, 0, 1)));
+            check_product("linear", &d,
+                          DRAFT(&d, "linear", T(draft_input(&d, x)), T(weight), T(draft_constant(&d, bias))));
+            draft_begin(&d);
+            sh_tensor *y = DRAFT(&d, "matmul", T(draft_input(&d, x)), T(draft_constant(&d, w)));
+            check_product("matmul", &d,
+                          DRAFT(&d, "gelu", T(DRAFT(&d, "add", T(y), T(draft_constant(&d, bias))))));
+            draft_begin(&d);
+            sh_tensor *other = draft_input(&d, sh_rand(SH_SIZES(rows, 40)));
+            y = DRAFT(&d, "mm", T(draft_input(&d, x)),
+                      T(draft_constant(&d, sh_transpose(sh_contiguous(sh_transpose(w, 0, 1)), 0, 1))));
+            check_product("mm", &d, DRAFT(&d, "add", T(other), T(DRAFT(&d, "tanh", T(y)))));
+            draft_begin(&d);
+            check_product("addmm", &d,
+                          DRAFT(&d, "addmm", T(draft_constant(&d, bias)), T(draft_input(&d, x)),
+                                T(draft_constant(&d, w))));
+        }
+}
+
 /* A chain over random ops; what each makes may be read again, and some are outputs. */
 static sh_tensor *random_step(draft *d, sh_tensor *const *made, size_t n) {
     sh_tensor *x = made[rand() % (int)n], *y = made[n - 1];

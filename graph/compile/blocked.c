@@ -199,6 +199,19 @@ static sh_status emit_conv(sh_blocker *b, sh_conv_choice *c, const sh_plan_step 
     return add_unit(b, place, &sh__unit_conv, made, reads, nreads, result);
 }
 
+/* ---- products ---- */
+
+static sh_status emit_product(sh_blocker *b, sh_product_unit *unit, const sh_plan_step *place) {
+    uint32_t reads[2] = {unit->input, SH_NO_VALUE}, nreads = 1;
+    for (uint32_t i = 0; i < unit->after.n; i++)
+        if (unit->after.at[i].kind == SH_POSTOP_ADD) reads[nreads++] = unit->after.at[i].value;
+    for (uint32_t i = 0; i < nreads; i++) SH_TRY(need_plain(b, place, reads[i]));
+    SH_TRY(sh__product_pack(unit, unit->made));
+    sh_primitive *made = unit->made;
+    unit->made = NULL;
+    return add_unit(b, place, &sh__unit_product, made, reads, nreads, unit->output);
+}
+
 /* ---- what lies between them ---- */
 
 typedef struct between {
@@ -315,6 +328,8 @@ static sh_status emit(sh_blocker *b, uint32_t i) {
     const sh_plan_step *step = &b->draft.at[i];
     sh_conv_choice *c = b->choice_of[i] ? &b->choices[b->choice_of[i] - 1] : NULL;
     if (c) return i == c->last ? emit_conv(b, c, step) : SH_OK;
+    sh_product_unit *p = b->product_of[i] ? &b->products[b->product_of[i] - 1] : NULL;
+    if (p) return i == p->last ? emit_product(b, p, step) : SH_OK;
     const sh_status status = emit_between(b, step);
     return status == SH_PASS ? emit_plain(b, step) : status;
 }
@@ -340,9 +355,10 @@ static uint32_t *cut(uint32_t **at, size_t n) {
 static sh_status begin(sh_blocker *b, uint32_t **block) {
     sh_plan *plan = b->plan;
     const size_t values = plan->nvalues, buffers = plan->nbuffers, steps = plan->steps.n;
-    uint32_t *at = *block = sh__calloc((3 + SH_LAYOUTS) * values + 2 * buffers + steps + 1, sizeof *at);
+    uint32_t *at = *block = sh__calloc((3 + SH_LAYOUTS) * values + 2 * buffers + 2 * steps + 1, sizeof *at);
     b->choices = sh__calloc(steps + 1, sizeof *b->choices);
-    if (!at || !b->choices) return SH_ERROR_MEMORY;
+    b->products = sh__calloc(steps + 1, sizeof *b->products);
+    if (!at || !b->choices || !b->products) return SH_ERROR_MEMORY;
     b->nvalues = plan->nvalues;
     b->nbuffers = plan->nbuffers;
     b->reads = cut(&at, values);
@@ -352,6 +368,7 @@ static sh_status begin(sh_blocker *b, uint32_t **block) {
     b->last = cut(&at, buffers);
     b->pending = cut(&at, buffers);
     b->choice_of = cut(&at, steps);
+    b->product_of = cut(&at, steps);
     SH_TRY(sh__plan_count_reads(plan, b->reads));
     b->draft = plan->steps;
     plan->steps = (sh_plan_steps){NULL, 0, 0};
@@ -364,7 +381,9 @@ static void end(sh_blocker *b, uint32_t *block) {
         if (b->draft.at[i].kind == SH_STEP_UNIT && b->draft.at[i].type->free)
             b->draft.at[i].type->free(b->draft.at[i].unit);
     for (uint32_t i = 0; i < b->nchoices; i++) sh__primitive_free(b->choices[i].made);
+    for (uint32_t i = 0; i < b->nproducts; i++) sh__primitive_free(b->products[i].made);
     sh__free(b->choices);
+    sh__free(b->products);
     sh__free(b->draft.at);
     sh__free(block);
 }

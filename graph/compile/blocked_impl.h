@@ -4,6 +4,7 @@
 
 #include "graph/compile/blocked.h"
 #include "graph/compile/conv_way.h"
+#include "graph/compile/unit_product.h"
 
 enum { SH_NO_STEP = UINT32_MAX };
 
@@ -18,11 +19,13 @@ typedef struct sh_blocker {
     uint32_t *pending;          /* by buffer: the value whose plain form is not written; SH_NO_VALUE: none */
     uint32_t *choice_of;        /* by step: the choice that it is part of, + 1; 0: none */
     uint32_t (*at)[SH_LAYOUTS]; /* by value: the value that has it in this layout; SH_NO_VALUE: none */
+    uint32_t *product_of;       /* the same of products */
     sh_conv_choice *choices;
-    uint32_t nchoices;
+    sh_product_unit *products;
+    uint32_t nchoices, nproducts;
 } sh_blocker;
 
-/* ---- regions.c ---- finds the convolutions and what each takes over, and how each is done */
+/* ---- regions.c ---- finds the convolutions and products and what each takes over, and how each is done */
 sh_status sh__block_find(sh_blocker *b, const sh_block_options *options);
 
 /* ---- blocked.c ---- */

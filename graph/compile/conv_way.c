@@ -30,6 +30,12 @@ static bool may_be(const sh_conv_shape *s, sh_conv_way way) {
            (way == SH_CONV_WINOGRAD_2 || tiles >= LEAST_TILES);
 }
 
+static bool any_winograd(const sh_conv_choice *choices, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (may_be(&choices[i].conv.shape, SH_CONV_WINOGRAD_2)) return true;
+    return false;
+}
+
 static sh_status measure_one(sh_conv_choice *c, uint32_t ways, char *other) {
     double best = DBL_MAX;
     for (sh_conv_way way = 0; way < SH_CONV_WAYS; way++) {
@@ -76,17 +82,19 @@ static sh_conv_way fastest(const sh_conv_choice *c, sh_layout layout) {
     return best;
 }
 
+/* Channels last unless blocks are clearly faster: joining channels and few channels go better there. */
 static sh_layout better_layout(const sh_conv_choice *choices, uint32_t n) {
     double last = 0, blocked = 0;
     for (uint32_t i = 0; i < n; i++) {
         last += choices[i].ns[fastest(&choices[i], SH_LAYOUT_LAST)];
         blocked += choices[i].ns[fastest(&choices[i], SH_LAYOUT_BLOCKED)];
     }
-    return blocked < last ? SH_LAYOUT_BLOCKED : SH_LAYOUT_LAST;
+    return blocked < 0.95 * last ? SH_LAYOUT_BLOCKED : SH_LAYOUT_LAST;
 }
 
 sh_status sh__conv_choose(sh_conv_choice *choices, uint32_t n, uint32_t ways) {
     sh_layout layout = SH_LAYOUT_LAST;
+    if (ways == SH_CONV_EVERY_WAY && !any_winograd(choices, n)) ways = 0;
     if (ways) {
         SH_TRY(measure_all(choices, n, ways));
         layout = better_layout(choices, n);

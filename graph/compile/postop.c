@@ -112,6 +112,23 @@ dnnl_status_t sh__postop_attributes(const sh_postops *ops, const dnnl_memory_des
     return status;
 }
 
+sh_primitive *sh__primitive_of(const_dnnl_op_desc_t d, const sh_postops *ops,
+                               const dnnl_memory_desc_t *added) {
+    dnnl_engine_t engine = sh__primitive_engine();
+    dnnl_primitive_desc_t descriptor = NULL;
+    dnnl_primitive_attr_t attr = NULL;
+    const char *name = "ref";
+    if (!engine) return NULL;
+    if (sh__postop_attributes(ops, added, &attr) == dnnl_success)
+        dnnl_primitive_desc_create(&descriptor, d, attr, engine, NULL);
+    if (attr) dnnl_primitive_attr_destroy(attr);
+    if (!descriptor) return NULL;
+    dnnl_primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0, &name);
+    if (strncmp(name, "ref", 3) != 0) return sh__primitive_new(descriptor);
+    dnnl_primitive_desc_destroy(descriptor);
+    return NULL;
+}
+
 sh_status sh__postop_bind(const sh_postops *ops, const dnnl_memory_desc_t *added, sh_primitive *p) {
     for (uint32_t i = 0; i < ops->n; i++)
         if (ops->at[i].kind == SH_POSTOP_ADD)

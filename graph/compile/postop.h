@@ -37,6 +37,10 @@ bool sh__postop_append(sh_postops *to, sh_postop op);
 /* Attributes with these post-ops and with scratch memory of the user's; `added` is the layout of what is added. */
 dnnl_status_t sh__postop_attributes(const sh_postops *ops, const dnnl_memory_desc_t *added,
                                     dnnl_primitive_attr_t *attr);
+/* The primitive of a description with these post-ops; nothing but scratch memory is bound. NULL: an error, or, without one, oneDNN
+ * has no more than plain loops for it. */
+sh_primitive *sh__primitive_of(const_dnnl_op_desc_t d, const sh_postops *ops,
+                               const dnnl_memory_desc_t *added);
 /* Binds what is added, in the layout `added`. */
 sh_status sh__postop_bind(const sh_postops *ops, const dnnl_memory_desc_t *added, sh_primitive *p);
 /* "relu, add", for reports. */

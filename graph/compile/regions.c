@@ -19,7 +19,7 @@ static bool may_move(const sh_blocker *b, uint32_t from, uint32_t to) {
 static uint32_t only_reader(const sh_blocker *b, uint32_t value) {
     const uint32_t reader = b->reader[value];
     if (b->reads[value] != 1 || b->plan->values[value].output || reader == SH_NO_STEP) return SH_NO_STEP;
-    return b->choice_of[reader] ? SH_NO_STEP : reader;
+    return b->choice_of[reader] || b->product_of[reader] ? SH_NO_STEP : reader;
 }
 
 /* Are the constants among its arguments the same in every run? */
@@ -85,9 +85,50 @@ static void find_convs(sh_blocker *b) {
         take_pad(b, c, b->nchoices);
         take_readers(b, c, b->nchoices);
     }
-    for (uint32_t i = 0; i < b->nchoices; i++) note_moves(b, &b->choices[i]);
-    for (uint32_t i = 0; i < b->nchoices; i++) settle_sum(b, &b->choices[i]);
 }
+
+/* ---- products ---- */
+
+/* Takes over what follows a product, marking the steps if `mark` is set. */
+static void take_product_readers(sh_blocker *b, sh_product_unit *p, uint32_t mark) {
+    for (;;) {
+        const uint32_t value = p->output, reader = only_reader(b, value);
+        if (reader == SH_NO_STEP || !may_move(b, p->last, reader) || !is_settled(b, &b->draft.at[reader]))
+            break;
+        if (!sh__product_take_step(b->plan, &b->draft.at[reader], value, p)) break;
+        p->last = reader;
+        b->product_of[reader] = mark;
+    }
+}
+
+static void give_product_back(sh_blocker *b, uint32_t first, uint32_t mark) {
+    for (uint32_t i = first; i <= b->products[mark - 1].last; i++)
+        if (b->product_of[i] == mark) b->product_of[i] = 0;
+}
+
+static sh_status find_products(sh_blocker *b) {
+    for (uint32_t i = 0; i < b->draft.n; i++) {
+        sh_product_unit *p = &b->products[b->nproducts];
+        if (b->choice_of[i] || b->product_of[i] || !is_settled(b, &b->draft.at[i])) continue;
+        if (!sh__product_read(b->plan, &b->draft.at[i], p)) continue;
+        p->last = i;
+        b->product_of[i] = ++b->nproducts;
+        take_product_readers(b, p, b->nproducts);
+        p->made = sh__product_pays(p) ? sh__product_new(p) : NULL;
+        if (!p->made && sh_error()) return sh_error()->code;
+        if (!p->made) give_product_back(b, i, b->nproducts);
+    }
+    return SH_OK;
+}
+
+/* The same of a product, which writes over nothing. */
+static void note_product_moves(sh_blocker *b, const sh_product_unit *p) {
+    read_later(b, p->input, p->last);
+    for (uint32_t i = 0; i < p->after.n; i++)
+        if (p->after.at[i].kind == SH_POSTOP_ADD) read_later(b, p->after.at[i].value, p->last);
+}
+
+/* ---- all ---- */
 
 /* Steps that oneDNN has nothing for stay as they are. */
 static void give_back(sh_blocker *b, uint32_t mark) {
@@ -98,7 +139,11 @@ static void give_back(sh_blocker *b, uint32_t mark) {
 
 sh_status sh__block_find(sh_blocker *b, const sh_block_options *options) {
     find_convs(b);
-    const uint32_t all = options->ways ? options->ways : (1u << SH_CONV_WAYS) - 1;
+    SH_TRY(find_products(b));
+    for (uint32_t i = 0; i < b->nproducts; i++) note_product_moves(b, &b->products[i]);
+    for (uint32_t i = 0; i < b->nchoices; i++) note_moves(b, &b->choices[i]);
+    for (uint32_t i = 0; i < b->nchoices; i++) settle_sum(b, &b->choices[i]);
+    const uint32_t all = options->ways ? options->ways : SH_CONV_EVERY_WAY;
     SH_TRY(sh__conv_choose(b->choices, b->nchoices, options->winograd == SH_WINOGRAD_OFF ? 0 : all));
     for (uint32_t mark = 1; mark <= b->nchoices; mark++)
         if (!b->choices[mark - 1].made) give_back(b, mark);

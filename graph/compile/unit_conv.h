@@ -29,7 +29,8 @@ typedef enum sh_conv_way {
     SH_CONV_BLOCKED,    /* nChw16c */
     SH_CONV_WINOGRAD_2, /* F(2x2, 3x3) on nChw16c */
     SH_CONV_WINOGRAD_4, /* F(4x4, 3x3) on nChw16c */
-    SH_CONV_WAYS
+    SH_CONV_WAYS,
+    SH_CONV_EVERY_WAY = (1 << SH_CONV_WAYS) - 1 /* a set of ways has a bit for each */
 } sh_conv_way;
 
 /* Is the step a convolution that this can do? Then it is described, without what is fused. */

@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "dispatch/tensor_impl.h"
-#include "ops/cpu/onednn.h"
-#include "ops/iter.h"
 #include "ops/ops.h"
 
 /* ---- windows ---- */
@@ -91,23 +89,7 @@ static bool read_pool(const sh_plan *plan, const sh_plan_step *step, sh_layout l
 
 /* ---- primitives ---- */
 
-/* The primitive of a description, if oneDNN has more than plain loops for it. */
-static sh_primitive *make(const_dnnl_op_desc_t d) {
-    static const sh_postops none = {0};
-    dnnl_engine_t engine = sh__primitive_engine();
-    dnnl_primitive_desc_t descriptor = NULL;
-    dnnl_primitive_attr_t attr = NULL;
-    const char *name = "ref";
-    if (!engine) return NULL;
-    if (sh__postop_attributes(&none, NULL, &attr) == dnnl_success)
-        dnnl_primitive_desc_create(&descriptor, d, attr, engine, NULL);
-    if (attr) dnnl_primitive_attr_destroy(attr);
-    if (!descriptor) return NULL;
-    dnnl_primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0, &name);
-    if (strncmp(name, "ref", 3) != 0) return sh__primitive_new(descriptor);
-    dnnl_primitive_desc_destroy(descriptor);
-    return NULL;
-}
+static const sh_postops none;
 
 static sh_primitive *bound(sh_primitive *p, const int *roles, const dnnl_memory_desc_t *const *layouts,
                            int n) {
@@ -128,8 +110,8 @@ sh_primitive *sh__pool_new(const sh_plan *plan, const sh_plan_step *step, sh_lay
     if (dnnl_pooling_forward_desc_init(&d, dnnl_forward_inference, w.algorithm, &from, &to, w.stride,
                                        w.kernel, w.before, w.after))
         return NULL;
-    return bound(make(&d), (int[]){DNNL_ARG_SRC, DNNL_ARG_DST}, (const dnnl_memory_desc_t *[]){&from, &to},
-                 2);
+    return bound(sh__primitive_of(&d, &none, NULL), (int[]){DNNL_ARG_SRC, DNNL_ARG_DST},
+                 (const dnnl_memory_desc_t *[]){&from, &to}, 2);
 }
 
 sh_primitive *sh__eltwise_new(const sh_plan *plan, const sh_plan_step *step, sh_layout layout) {
@@ -144,7 +126,8 @@ sh_primitive *sh__eltwise_new(const sh_plan *plan, const sh_plan_step *step, sh_
     if (dnnl_eltwise_forward_desc_init(&d, dnnl_forward_inference, ops.at[0].function, &at, ops.at[0].alpha,
                                        ops.at[0].beta))
         return NULL;
-    return bound(make(&d), (int[]){DNNL_ARG_SRC, DNNL_ARG_DST}, (const dnnl_memory_desc_t *[]){&at, &at}, 2);
+    return bound(sh__primitive_of(&d, &none, NULL), (int[]){DNNL_ARG_SRC, DNNL_ARG_DST},
+                 (const dnnl_memory_desc_t *[]){&at, &at}, 2);
 }
 
 sh_primitive *sh__binary_new(const sh_plan *plan, const sh_plan_step *step, sh_layout layout) {
@@ -160,6 +143,6 @@ sh_primitive *sh__binary_new(const sh_plan *plan, const sh_plan_step *step, sh_l
     if (a->ndim != 4 || b->ndim != 4 || memcmp(a->sizes, b->sizes, 4 * sizeof *a->sizes) != 0) return NULL;
     if (sh__layout_of(a->sizes, layout, &at) || dnnl_binary_desc_init(&d, dnnl_binary_add, &at, &at, &at))
         return NULL;
-    return bound(make(&d), (int[]){DNNL_ARG_SRC_0, DNNL_ARG_SRC_1, DNNL_ARG_DST},
+    return bound(sh__primitive_of(&d, &none, NULL), (int[]){DNNL_ARG_SRC_0, DNNL_ARG_SRC_1, DNNL_ARG_DST},
                  (const dnnl_memory_desc_t *[]){&at, &at, &at}, 3);
 }
