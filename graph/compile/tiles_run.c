@@ -52,28 +52,27 @@ static size_t scratch(const void *unit) {
 /* What one thread works with. */
 typedef struct part {
     const sh_tiles *t;
-    const sh_plan_step *step;
-    const sh_tensor *records;
-    char **at;         /* by place */
-    int64_t *steps;    /* by place: how many bytes an element moves it on */
-    uint32_t first, n; /* the places that are in tensors, and how many there are in all */
-    uint32_t streamed; /* the first that is of a stream */
+    const sh_unit_frame *frame;
+    char **at;             /* by place */
+    int64_t *steps;        /* by place: how many bytes an element moves it on */
+    uint32_t first, n;     /* the first place that is in a tensor; how many there are in all */
+    uint32_t first_stream; /* the first that is of a stream */
     sh_stream *streams;
 } part;
 
-static const sh_tensor *record_read(const part *p, uint32_t i) { return &p->records[p->step->loads[i].id]; }
-static const sh_tensor *record_written(const part *p, uint32_t i) { return &p->records[p->step->results[i]]; }
+static inline const sh_tensor *record_read(const sh_unit_frame *frame, uint32_t i) {
+    return &frame->records[frame->step->loads[i].id];
+}
+static inline const sh_tensor *record_written(const sh_unit_frame *frame, uint32_t i) {
+    return &frame->records[frame->step->results[i]];
+}
 
-static void open_streams(part *p, char *tiles, int64_t begin) {
-    const sh_tiles *t = p->t;
-    const sh_order order = sh__order_of(record_written(p, 0));
-    for (uint32_t i = 0; i < t->nplaces[SH_PLACE_STREAM]; i++) {
-        const sh_tensor *from = record_read(p, t->nplaces[SH_PLACE_WHOLE] + i);
-        const sh_operand operand = {from, (sh_dtype)from->dtype, (sh_dtype)from->dtype};
-        p->streams[i].tile = tiles + i * (size_t)SH_TILE_BYTES;
-        p->streams[i].spare = NULL;
-        sh__stream_open(&p->streams[i], &operand, &order, begin);
-    }
+/* The addresses of what is in no tensor; behind the last of them. */
+static inline char **place_own(const sh_tiles *t, char **at, char *memory) {
+    char *temporary = memory + temporaries_at(t), *number = t->numbers;
+    for (uint32_t i = 0; i < t->nplaces[SH_PLACE_TEMPORARY]; i++, temporary += t->row) *at++ = temporary;
+    for (uint32_t i = 0; i < t->nplaces[SH_PLACE_NUMBER]; i++, number += t->row) *at++ = number;
+    return at;
 }
 
 /* The next place, in a tensor. */
@@ -82,19 +81,29 @@ static void place_tensor(part *p, const sh_tensor *t, int64_t begin) {
     p->at[p->n++] = t->data + begin * (int64_t)t->element;
 }
 
+static void open_streams(part *p, char *tiles, int64_t begin) {
+    const sh_tiles *t = p->t;
+    const sh_order order = sh__order_of(record_written(p->frame, 0));
+    for (uint32_t i = 0; i < t->nplaces[SH_PLACE_STREAM]; i++) {
+        const sh_tensor *from = record_read(p->frame, t->nplaces[SH_PLACE_WHOLE] + i);
+        const sh_operand operand = {from, (sh_dtype)from->dtype, (sh_dtype)from->dtype};
+        p->streams[i].tile = tiles + i * (size_t)SH_TILE_BYTES;
+        p->streams[i].spare = NULL;
+        sh__stream_open(&p->streams[i], &operand, &order, begin);
+    }
+}
+
 static void open_part(part *p, char *memory, int64_t begin) {
     const sh_tiles *t = p->t;
-    char *temporary = memory + temporaries_at(t), *number = t->numbers;
     p->at = (char **)(void *)memory;
     p->steps = (int64_t *)(void *)(memory + steps_at(t));
-    for (uint32_t i = 0; i < t->nplaces[SH_PLACE_TEMPORARY]; i++, temporary += t->row)
-        p->at[p->n++] = temporary;
-    for (uint32_t i = 0; i < t->nplaces[SH_PLACE_NUMBER]; i++, number += t->row) p->at[p->n++] = number;
-    p->first = p->n;
-    for (uint32_t i = 0; i < t->nplaces[SH_PLACE_WHOLE]; i++) place_tensor(p, record_read(p, i), begin);
-    p->streamed = p->n;
+    p->first = p->n = (uint32_t)(place_own(t, p->at, memory) - p->at);
+    for (uint32_t i = 0; i < t->nplaces[SH_PLACE_WHOLE]; i++)
+        place_tensor(p, record_read(p->frame, i), begin);
+    p->first_stream = p->n;
     for (uint32_t i = 0; i < t->nplaces[SH_PLACE_STREAM]; i++) p->steps[p->n++] = 0;
-    for (uint32_t i = 0; i < t->nplaces[SH_PLACE_WRITTEN]; i++) place_tensor(p, record_written(p, i), begin);
+    for (uint32_t i = 0; i < t->nplaces[SH_PLACE_WRITTEN]; i++)
+        place_tensor(p, record_written(p->frame, i), begin);
     if (!t->nplaces[SH_PLACE_STREAM]) return;
     p->streams = (sh_stream *)(void *)(memory + streams_at(t));
     open_streams(p, memory + stream_tiles_at(t), begin);
@@ -108,13 +117,23 @@ static int64_t take(const part *p, int64_t n) {
         if (reach < n) n = reach;
     }
     for (uint32_t i = 0; i < nstreams; i++)
-        p->at[p->streamed + i] = (char *)(uintptr_t)sh__stream_take(&p->streams[i], n);
+        p->at[p->first_stream + i] = (char *)(uintptr_t)sh__stream_take(&p->streams[i], n);
     return n;
 }
 
 static void go_on(const part *p, int64_t n) {
     for (uint32_t i = p->first; i < p->n; i++) p->at[i] += n * p->steps[i];
     for (uint32_t i = 0; i < p->t->nplaces[SH_PLACE_STREAM]; i++) sh__stream_leave(&p->streams[i], n);
+}
+
+/* ---- the code ---- */
+
+static inline void run_loop(const sh_tiles_code *c, char *const *at, int64_t n) {
+    c->loop(at[c->to], at[c->from[0]], at[c->from[1]], at[c->from[2]], n, c->parameters);
+}
+
+static inline void run_code(const sh_tiles *t, char *const *at, int64_t n) {
+    for (const sh_tiles_code *c = t->code, *const end = c + t->ncode; c < end; c++) run_loop(c, at, n);
 }
 
 /* Slice number `i` of the tile after this one, of each tensor. */
@@ -126,42 +145,55 @@ static void fetch_ahead(const part *p, int64_t n, uint32_t i) {
     }
 }
 
-static void run_code(const part *p, int64_t n, bool fetches) {
-    const sh_tiles *t = p->t;
-    char *const *at = p->at;
-    for (uint32_t i = 0; i < t->ncode; i++) {
-        const sh_tiles_code *c = &t->code[i];
-        if (fetches) fetch_ahead(p, n, i);
-        c->loop(at[c->to], at[c->from[0]], at[c->from[1]], at[c->from[2]], n, c->parameters);
+static void run_code_fetching(const part *p, int64_t n) {
+    for (uint32_t i = 0; i < p->t->ncode; i++) {
+        fetch_ahead(p, n, i);
+        run_loop(&p->t->code[i], p->at, n);
     }
 }
 
 static void run_part(const sh_tiles *t, const sh_unit_frame *frame, char *memory, int64_t begin,
                      int64_t end) {
-    part p = {.t = t, .step = frame->step, .records = frame->records};
+    part p = {.t = t, .frame = frame};
     const bool fetches = end - begin >= FAR;
     open_part(&p, memory, begin);
     for (int64_t n; begin < end; begin += n) {
         n = end - begin < t->tile ? end - begin : t->tile;
         if (t->nplaces[SH_PLACE_STREAM]) n = take(&p, n);
-        run_code(&p, n, fetches && end - begin >= 2 * n);
+        if (fetches && end - begin >= 2 * n)
+            run_code_fetching(&p, n);
+        else
+            run_code(t, p.at, n);
         if (begin + n < end) go_on(&p, n);
     }
 }
 
+/* All elements are one tile, as they lie. */
+static void run_once(const sh_tiles *t, const sh_unit_frame *frame) {
+    char **at = (char **)(void *)frame->scratch, **next = place_own(t, at, frame->scratch);
+    for (uint32_t i = 0; i < t->nplaces[SH_PLACE_WHOLE]; i++) *next++ = record_read(frame, i)->data;
+    for (uint32_t i = 0; i < t->nplaces[SH_PLACE_WRITTEN]; i++) *next++ = record_written(frame, i)->data;
+    run_code(t, at, t->numel);
+}
+
 /* ---- the unit ---- */
 
-static sh_status run(const void *unit, const sh_unit_frame *frame) {
-    const sh_tiles *t = unit;
+static void run_parts(const sh_tiles *t, const sh_unit_frame *frame) {
     const int useful = sh__threads(t->numel), threads = useful < t->threads ? useful : t->threads;
-    if (threads == 1) {
-        run_part(t, frame, frame->scratch, 0, t->numel);
-        return SH_OK;
-    }
     SH_PARALLEL(threads)
     for (int i = 0; i < threads; i++)
         run_part(t, frame, frame->scratch + (size_t)i * t->part, sh__part_begin(t->numel, i, threads),
                  sh__part_begin(t->numel, i + 1, threads));
+}
+
+static sh_status run(const void *unit, const sh_unit_frame *frame) {
+    const sh_tiles *t = unit;
+    if (t->numel == t->tile && !t->nplaces[SH_PLACE_STREAM])
+        run_once(t, frame);
+    else if (t->threads == 1)
+        run_part(t, frame, frame->scratch, 0, t->numel);
+    else
+        run_parts(t, frame);
     return SH_OK;
 }
 
