@@ -119,7 +119,7 @@ static inline draft_run draft_open(const sh_plan *plan, sh_tensor *const *inputs
     size_t most = 64;
     for (uint32_t i = 0; i < plan->nbuffers; i++) {
         const sh_plan_buffer *b = &plan->buffers[i];
-        if (b->home != SH_HOME_ARENA) continue;
+        if (b->home != SH_HOME_ARENA && b->home != SH_HOME_FRESH) continue;
         run.buffers[i] = malloc(b->size + 1);
         memset(run.buffers[i], 0xff, b->size);
     }

@@ -1,6 +1,7 @@
 /* Units of tiles: elementwise steps run together give what they give one by one, bit for bit. */
 #include <omp.h>
 
+#include "graph/compile/seal.h"
 #include "ops/cpu/vmath.h"
 #include "ops/iter.h"
 #include "tests/tiles.h"
@@ -163,6 +164,33 @@ Test(tiles, rows_columns_and_channels_broadcast_into_tiles) {
             check_broadcast(SH_SIZES(3, 50, 37, 37), SH_SIZES(3, 1, 37, 1));
             check_broadcast(SH_SIZES(2, 3, 40000), SH_SIZES(1));
         }
+}
+
+/* ---- in place ---- */
+
+/* softmax(x) is read last by a unit of which two results are wanted: the first while softmax(x) still is, the second
+ * when it is not. */
+Test(tiles, a_result_takes_over_what_is_not_read_after_it_is_written) {
+    sh_tensor *x = sh_randn(SH_SIZES(9, 300));
+    sh_plan *plan = sh__plan_new();
+    const sh_value last = sh_value_int(1);
+    const uint32_t a = draft_op(plan, "softmax", V(draft_input(plan, 0, x)), last, none),
+                   b = draft_op(plan, "exp", V(a), none, none), c = draft_op(plan, "mul", V(a), V(b), none),
+                   d = draft_op(plan, "softmax", V(b), last, none),
+                   e = draft_op(plan, "softmax", V(c), last, none);
+    plan->values[d].output = plan->values[e].output = true;
+    cr_assert(eq(int, sh__plan_tile(plan), SH_OK));
+    cr_assert(eq(u32, plan->steps.n, 4));
+    cr_assert(eq(int, sh__plan_seal(plan), SH_OK));
+    cr_assert(ne(u32, plan->values[b].buffer, plan->values[a].buffer));
+    cr_assert(eq(u32, plan->values[c].buffer, plan->values[a].buffer));
+    draft_run run = draft_open(plan, &x);
+    cr_assert(eq(int, draft_run_all(&run), SH_OK));
+    sh_tensor *weights = sh_softmax(x, 1), *grown = sh_exp(weights);
+    cr_assert(same_values(&run.records[d], sh_softmax(grown, 1)));
+    cr_assert(same_values(&run.records[e], sh_softmax(sh_mul(weights, grown), 1)));
+    draft_close(&run);
+    sh__plan_free(plan);
 }
 
 /* ---- errors ---- */

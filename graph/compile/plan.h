@@ -122,6 +122,8 @@ struct sh_unit_type {
     const char *name; /* "conv", "tiles", "reorder": in reports */
     sh_status (*run)(const void *unit, const sh_unit_frame *frame);
     size_t (*scratch)(const void *unit); /* optional: none */
+    /* May a result lie where that load lies, element on element, if nobody reads that afterwards? Optional: no. */
+    bool (*takes_over)(const void *unit, uint32_t load, uint32_t result);
     /* State that one run at a time may use, for one workspace; NULL and an error. Optional, both or neither. */
     void *(*open)(const void *unit);
     void (*close)(void *own);

@@ -1,7 +1,7 @@
 /* seal.c - lifetimes, homes, in place.
  *
- * A buffer is in use from the first step that reads or writes a value on it to the last. An elementwise kernel may write
- * where an operand lies that nobody reads afterwards: then both values are on one buffer. What steps of the dispatcher
+ * A buffer is in use from the first step that reads or writes a value on it to the last. An elementwise kernel, or
+ * a unit that says so, may write where an operand lies that nobody reads afterwards: then both values are on one buffer. What steps of the dispatcher
  * touch, and what the caller gets, others may hold on to: such a buffer is fresh for each run. */
 #include "graph/compile/seal.h"
 
@@ -93,16 +93,23 @@ static void merge(sh_plan *plan, uint32_t *on, uint32_t result, uint32_t operand
     on[stays] = 1; /* the operand is never read again */
 }
 
-static void write_in_place(sh_plan *plan, uint32_t *on, uint32_t s) {
+static bool takes_over(const sh_plan_step *step, uint32_t load, uint32_t result) {
+    if (step->kind == SH_STEP_UNIT)
+        return step->type->takes_over && step->type->takes_over(step->unit, load, result);
+    return step->kind == SH_STEP_KERNEL && (step->op->tags & SH_OP_POINTWISE) && step->nresults == 1;
+}
+
+static void write_in_place(sh_plan *plan, uint32_t *on, uint32_t s, uint32_t result) {
     const sh_plan_step *step = &plan->steps.at[s];
-    if (step->kind != SH_STEP_KERNEL || !(step->op->tags & SH_OP_POINTWISE) || step->nresults != 1) return;
-    const sh_plan_value *result = &plan->values[step->results[0]];
-    const sh_plan_buffer *buffer = &plan->buffers[result->buffer];
-    if (buffer->home != SH_HOME_ARENA || buffer->first != s || on[result->buffer] != 1) return;
+    const sh_plan_value *value = &plan->values[step->results[result]];
+    if (value->buffer == SH_NO_BUFFER) return;
+    const sh_plan_buffer *buffer = &plan->buffers[value->buffer];
+    if (buffer->home != SH_HOME_ARENA || buffer->first != s || on[value->buffer] != 1) return;
     for (uint32_t i = 0; i < step->nloads; i++) {
         const uint32_t operand = step->loads[i].id;
-        if (!ends_here(plan, on, operand, s) || !lie_alike(&plan->values[operand], result)) continue;
-        merge(plan, on, step->results[0], operand);
+        if (!ends_here(plan, on, operand, s) || !lie_alike(&plan->values[operand], value)) continue;
+        if (!takes_over(step, i, result)) continue;
+        merge(plan, on, step->results[result], operand);
         return;
     }
 }
@@ -112,7 +119,8 @@ static sh_status do_in_place(sh_plan *plan) {
     if (!on) return SH_ERROR_MEMORY;
     for (uint32_t i = 0; i < plan->nvalues; i++)
         if (plan->values[i].buffer != SH_NO_BUFFER) on[plan->values[i].buffer]++;
-    for (uint32_t s = 0; s < plan->steps.n; s++) write_in_place(plan, on, s);
+    for (uint32_t s = 0; s < plan->steps.n; s++)
+        for (uint32_t i = 0; i < plan->steps.at[s].nresults; i++) write_in_place(plan, on, s, i);
     sh__free(on);
     return SH_OK;
 }

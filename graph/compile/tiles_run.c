@@ -197,6 +197,22 @@ static sh_status run(const void *unit, const sh_unit_frame *frame) {
     return SH_OK;
 }
 
+/* A tile of the load is read for the last time before, or by, the loop that writes that of the result. */
+static bool takes_over(const void *unit, uint32_t load, uint32_t result) {
+    const sh_tiles *t = unit;
+    const uint32_t nown = t->nplaces[SH_PLACE_TEMPORARY] + t->nplaces[SH_PLACE_NUMBER], from = nown + load,
+                   to = nown + t->nplaces[SH_PLACE_WHOLE] + t->nplaces[SH_PLACE_STREAM] + result;
+    bool written = false;
+    if (load >= t->nplaces[SH_PLACE_WHOLE]) return false;
+    for (uint32_t i = 0; i < t->ncode; i++) {
+        const sh_tiles_code *c = &t->code[i];
+        const bool reads = c->from[0] == from || c->from[1] == from || c->from[2] == from;
+        if (written && reads) return false;
+        written |= c->to == to;
+    }
+    return true;
+}
+
 static void print(const void *unit, FILE *out) {
     const sh_tiles *t = unit;
     fprintf(out, "%u ops in tiles of %lld, %u temporaries", t->nops, (long long)t->tile,
@@ -210,5 +226,9 @@ void sh__tiles_free(void *unit) {
     sh__free(t);
 }
 
-const sh_unit_type sh__tiles_unit = {
-    .name = "tiles", .run = run, .scratch = scratch, .print = print, .free = sh__tiles_free};
+const sh_unit_type sh__tiles_unit = {.name = "tiles",
+                                     .run = run,
+                                     .scratch = scratch,
+                                     .takes_over = takes_over,
+                                     .print = print,
+                                     .free = sh__tiles_free};
