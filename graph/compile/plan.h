@@ -18,7 +18,7 @@
 #include "graph/graph_impl.h"
 #include "graph/program.h"
 
-enum { SH_NO_BUFFER = UINT32_MAX };
+#define SH_NO_BUFFER UINT32_MAX
 
 typedef enum sh_home {
     SH_HOME_INPUT,    /* an argument of the call; `input` is which */

@@ -10,7 +10,8 @@
 #include "dispatch/tensor_impl.h"
 #include "graph/compile/tiles_impl.h"
 
-enum { FIRST_ROOM = 32, TILE_LEAST = 256, TILE_MOST = 1024, CACHE = 40 * 1024, NONE = UINT32_MAX };
+enum { FIRST_ROOM = 32, TILE_LEAST = 256, TILE_MOST = 1024, CACHE = 40 * 1024 };
+#define NONE UINT32_MAX
 
 struct sh_tiles_operand {
     sh_place_kind kind;
