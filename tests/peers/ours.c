@@ -70,6 +70,8 @@ static ours *open_ours(const peer_net *net) {
     }
     if (!sh_error()) return o;
     fprintf(stderr, "%s: %s\n", net->name, sh_error()->message);
+    sh_clear_error();
+    close_ours(o);
     return NULL;
 }
 
@@ -126,6 +128,7 @@ static void widen_graph(sh_graph *graph) {
 numbers net_exact(const peer_net *net) {
     numbers exact = {NULL, 0};
     ours *o = open_ours(net);
+    if (!o) return exact;
     SH_SCOPE {
         sh_module_to(o->module, SH_F64);
         sh_graph *graph = sh_graph_module_graph(o->module);

@@ -41,7 +41,7 @@ void targets_print(table *t) {
     static const char *const words[] = {"time", "peak memory", "making ready", "trace", "whole trace"};
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         const struct target *target = &targets[i];
-        if (target->threads != t->threads) continue;
+        if (target->threads != t->threads || !table_cell(t, target->net, "eager")->there) continue;
         const double got = reached(t, target);
         printf("%-9s %-12s %-13s %s%-13s %8.4f, at most %6.3f  %s\n", target->net, target->maker,
                words[target->measure], target->against ? "/ " : "  ", target->against ? target->against : "",

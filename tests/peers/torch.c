@@ -35,6 +35,7 @@ bool torch_open(const peer_net *net, int threads, peer_runner *runner) {
                : NULL;
     void *state = traced ? torch.open(traced, input, threads) : NULL;
     if (sh_error()) fprintf(stderr, "%s: %s\n", net->name, sh_error()->message);
+    sh_clear_error();
     sh_module_release(traced);
     sh_module_release(module);
     *runner = (peer_runner){state, NAN, torch.run, torch.results, torch.close};
