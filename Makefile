@@ -73,7 +73,7 @@ BENCH  := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 LONG   := $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/measure/*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 RUNNER := $(BUILD)/tests/runner
-SCRIPTS := $(if $(SANITIZE),,$(wildcard examples/[0-9]*.py tests/exec_*.sh examples/exec_*.sh))# a sanitizer wants to be there before the programs that these preload into
+SCRIPTS := $(if $(SANITIZE),,$(wildcard examples/[0-9]*.py tests/exec_*.sh tests/cost_*.sh examples/exec_*.sh))# a sanitizer wants to be there before the programs that these preload into
 PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c examples/plugins/*.c))# what programs load
 TESTS  := $(if $(SUITES),$(RUNNER)) $(MAINS:%.c=$(BUILD)/%) $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c)) $(IN_CXX) $(SCRIPTS) $(wildcard tests/cli_*.sh)
 ifeq ($(CONFIG),tsan)
@@ -222,7 +222,7 @@ run: deps ## the main job: a model under modes, each step with the command that 
 test: deps ## run all tests, the last line sums up (FILTER='suite/name*' for some of Criterion's)
 	$(MAKE) --no-print-directory test-built
 
-test-built: all $(TESTS) $(PLUGINS) $(BUILD)/make_onnx
+test-built: all $(TESTS) $(PLUGINS) $(BUILD)/make_onnx $(BUILD)/bench/compiled
 	build-aux/test.sh $(TESTS)
 
 test-programs: ## NumPy's own tests, R and Octave under shunt exec (installs them)

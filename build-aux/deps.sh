@@ -27,6 +27,7 @@ libcriterion-dev     <criterion/criterion.h>  later
 pkg-config           pkg-config               later
 g++                  g++                      later
 graphviz             dot                      later
+valgrind             valgrind                 later
 libblas-dev          /usr/lib/x86_64-linux-gnu/libblas.so          later
 liblapack-dev        /usr/lib/x86_64-linux-gnu/liblapack.so        later
 gfortran             gfortran                 later
