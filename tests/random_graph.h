@@ -5,7 +5,8 @@
  *     random_graph_free(&r);
  *
  * A seed gives the same graph in every run. Each node was run when it was made, and one that failed is not there: the
- * graphs run without an error. Numbers stay finite and moderate but where a write made them otherwise. */
+ * graphs run without an error. Numbers stay finite and moderate but where a write made them otherwise. Where memory is out,
+ * or a graph is none, it aborts: it serves tests. */
 #ifndef SH_TESTS_RANDOM_GRAPH_H
 #define SH_TESTS_RANDOM_GRAPH_H
 
