@@ -129,8 +129,8 @@ bool ort_open(const peer_net *net, int threads, peer_runner *runner) {
     session *s = calloc(1, sizeof *s);
     *runner = (peer_runner){s, 0, run, results, close_session};
     if (!good(ort.create_env(LOG_FATAL, "peers", &s->env)) || !set_options(s, threads)) return false;
-    const double start = wall_ms();
+    const double start = peers_clock_ms(threads);
     if (!good(ort.create_session(s->env, net_file(net), s->options, &s->session))) return false;
-    runner->ready_ms = wall_ms() - start;
+    runner->ready_ms = peers_clock_ms(threads) - start;
     return name_values(s) && wrap_input(s, net);
 }

@@ -31,7 +31,8 @@ typedef struct numbers {
 
 typedef struct peer_runner {
     void *state;
-    double ready_ms; /* what it took to make it ready: compiling, a session */
+    double
+        ready_ms; /* what it took to make it ready: a session, or the first compiled call without a second */
     void (*run)(void *state);
     numbers (*results)(void *state); /* runs once more */
     void (*close)(void *state);
@@ -55,6 +56,7 @@ numbers numbers_of(sh_value value);
 /* max |a - b| / max |b|; infinite where there is not the same number of them. */
 double numbers_error(numbers a, numbers b);
 
-double wall_ms(void);
+/* Of the processor for one thread, of the wall for more: see table.c. */
+double peers_clock_ms(int threads);
 
 #endif

@@ -12,16 +12,10 @@
 
 enum { PAUSE_MS = 30 };
 
-double wall_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static double clock_us(int threads) {
+double peers_clock_ms(int threads) {
     struct timespec t;
     clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
 /* ---- numbers ---- */
@@ -57,9 +51,9 @@ static double time_turn(const table *t, const peer_net *net, const peer_runner *
     const struct timespec pause = {0, PAUSE_MS * 1000000};
     if (t->threads > 1) nanosleep(&pause, NULL);
     r->run(r->state);
-    const double start = clock_us(t->threads);
+    const double start = peers_clock_ms(t->threads);
     for (int64_t i = 0; i < net->times; i++) r->run(r->state);
-    return (clock_us(t->threads) - start) / (double)(net->times * net->ops);
+    return (peers_clock_ms(t->threads) - start) * 1e3 / (double)(net->times * net->ops);
 }
 
 /* Opens the net by each maker some times over; the last runners stay. */
@@ -102,9 +96,9 @@ static double time_trace(sh_module *module, sh_tensor *input, const sh_trace_opt
     enum { TIMES = 20 };
     double samples[ROUNDS];
     for (int round = 0; round < ROUNDS; round++) {
-        const double start = clock_us(1);
+        const double start = peers_clock_ms(1);
         for (int i = 0; i < TIMES; i++) sh_graph_free(sh_trace(module, SH_INPUTS(input), options));
-        samples[round] = (clock_us(1) - start) / TIMES / 1e3;
+        samples[round] = (peers_clock_ms(1) - start) / TIMES;
     }
     return median_of(samples, ROUNDS);
 }
