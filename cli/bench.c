@@ -112,9 +112,7 @@ static void run_rounds(bench *b, sh_tensors inputs) {
 }
 
 static void compile(bench *b) {
-    sh_compile_options how = SH_COMPILE_OPTIONS_INIT;
-    how.frozen = b->light;
-    b->compiled = sh_compile(b->given.module, &how);
+    b->compiled = cli_given_compile(&b->given, b->light);
     if (!b->light) return;
     sh_module_release(b->given.module);
     b->given.module = NULL;

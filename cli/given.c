@@ -90,6 +90,14 @@ int cli_given_load(cli_given *given) {
     return code;
 }
 
+sh_compiled *cli_given_compile(const cli_given *given, bool frozen) {
+    sh_compile_options how = SH_COMPILE_OPTIONS_INIT;
+    const char *slash = strrchr(given->model, '/');
+    how.name = slash && slash[1] ? slash + 1 : given->model;
+    how.frozen = frozen;
+    return sh_compile(given->module, &how);
+}
+
 /* ---- modes ---- */
 
 int cli_given_push(const cli_given *given) {

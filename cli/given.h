@@ -38,6 +38,8 @@ int cli_given_load(cli_given *given);
 /* A tensor for each placeholder of the graph, in order, scope-owned: from the file that was given for it, or drawn. */
 int cli_given_inputs(const cli_given *given, sh_tensor **inputs, size_t *n);
 int cli_given_push(const cli_given *given);
+/* The module, called like the model's file in reports; NULL and an error. `frozen` as in compile.h. The caller's. */
+sh_compiled *cli_given_compile(const cli_given *given, bool frozen);
 /* Pops all modes of the thread: their reports are written now, and what they found is known. */
 void cli_pop_modes(void);
 void cli_given_end(cli_given *given);

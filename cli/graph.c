@@ -228,7 +228,7 @@ static int write_picture_or_text(const request *q) {
 }
 
 static char *compile_text(const cli_given *g, sh_tensors inputs) {
-    sh_compiled *compiled = sh_compile(g->module, NULL);
+    sh_compiled *compiled = cli_given_compile(g, false);
     if (compiled) cli_model_run(g, compiled, inputs); /* it is the first call that makes a plan */
     char *text = sh_error() ? NULL : sh_compiled_plan_text(compiled);
     sh_compiled_free(compiled);

@@ -113,7 +113,7 @@ static int run_and_tell(run *r) {
     int code = cli_given_inputs(&r->given, inputs, &ninputs);
     if (code != EXIT_CLEAN) return code;
     code = cli_given_push(&r->given);
-    if (code == EXIT_CLEAN && r->compile) r->compiled = sh_compile(r->given.module, NULL);
+    if (code == EXIT_CLEAN && r->compile) r->compiled = cli_given_compile(&r->given, false);
     const bool ran = code == EXIT_CLEAN && run_model(r, (sh_tensors){inputs, ninputs}, &outputs);
     if (code == EXIT_CLEAN && !ran) code = cli_failed("run", CLI_RUNS);
     cli_pop_modes();
