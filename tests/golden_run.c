@@ -144,10 +144,11 @@ static double scale_of(const sh_tensor *expected) {
 static bool compare_floats(const golden_case *c, const sh_tensor *expected, const sh_tensor *got,
                            char *report, size_t size) {
     const sh_dtype dtype = computed_in(c, sh_tensor_dtype(got));
+    const struct tolerance *tolerance = tolerance_of(c->op);
     const double scale = scale_of(expected);
     for (int64_t i = 0; i < sh_tensor_numel(got); i++) {
         const double wanted = golden_float_at(expected, i), value = golden_float_at(got, i);
-        if (near(dtype, value, wanted, tolerance_of(c->op), scale)) continue;
+        if (near(dtype, value, wanted, tolerance, scale)) continue;
         snprintf(report, size, "element %lld is %.9g, not %.9g (off by %.3g ulp)", (long long)i, value,
                  wanted, fabs(value - wanted) / ulp(dtype, wanted));
         return false;
