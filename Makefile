@@ -23,8 +23,8 @@ export BUILD CC CXX VERSION SOVERSION ONNX_PROTO FUZZ_SECONDS SANITIZE prefix DE
 CONFIG_release := -O2
 CONFIG_debug   := -O0
 CONFIG_cov     := -O0 --coverage
-CONFIG_asan    := -O1 -fno-omit-frame-pointer -fsanitize=address
 CONFIG_ubsan   := -O1 -fno-omit-frame-pointer -fsanitize=undefined -fno-sanitize-recover=all -fno-sanitize=null
+CONFIG_asan    := $(CONFIG_ubsan) -fsanitize=address
 CONFIG_tsan    := -O1 -fno-omit-frame-pointer -fsanitize=thread
 CONFIG_fuzz    := -O1 -fno-omit-frame-pointer -fsanitize=address,fuzzer-no-link
 ifndef CONFIG_$(CONFIG)
@@ -36,7 +36,7 @@ SANITIZE = $(filter -fsanitize% -fno-sanitize%,$(CONFIG_$(CONFIG)))# what links 
 # gcc's TSan reports false races in OpenMP's runtime, and clang has no such runtime of its own.
 OPENMP  := $(if $(filter tsan fuzz,$(CONFIG)),-Wno-unknown-pragmas,-fopenmp)
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-prototypes
-STRICT  := $(if $(filter ubsan,$(CONFIG)),,-Wconversion -Wno-sign-conversion)# gcc 12 warns of what it adds for UBSan
+STRICT  := $(if $(findstring undefined,$(CONFIG_$(CONFIG))),,-Wconversion -Wno-sign-conversion)# gcc 12 warns of what it adds for UBSan
 MODEL   := -fvisibility=hidden -fPIC -ftls-model=initial-exec -fno-semantic-interposition
 COMPILE  = $(CC) -std=c11 -D_GNU_SOURCE -I. -I$(GEN) -g $(CONFIG_$(CONFIG)) $(OPENMP) $(MODEL) $(WARN) $(STRICT) \
            $(CPPFLAGS) $(CFLAGS)
@@ -80,7 +80,7 @@ ifeq ($(CONFIG),tsan)
 TESTS  := $(filter $(BUILD)/tests/tsan_%,$(TESTS))# Criterion doesn't start under it
 endif
 
-.PHONY: all deps run test test-built test-programs bench bench-peers model measure asan ubsan tsan fuzz fuzz-built fuzz-replay FORCE \
+.PHONY: all deps programs run test test-built test-programs bench bench-peers model measure asan ubsan tsan fuzz fuzz-built fuzz-replay FORCE \
         check-layers check-headers check-symbols format check-format install clean help
 .SECONDARY:
 ifndef V
@@ -102,7 +102,7 @@ $(BUILD)/generated.mk: build-aux/generate.sh $(BUILD)/generate $(BUILD)/generate
 	echo '  GEN  $(GEN)'
 	build-aux/generate.sh $(BUILD) $(GEN) $(ONNX_PROTO) && touch $@
 
-NOT_BUILDING := help clean deps model run test test-programs asan ubsan tsan fuzz format check-format check-layers
+NOT_BUILDING := help clean deps programs model run test test-programs asan ubsan tsan fuzz format check-format check-layers
 ifneq ($(filter-out $(NOT_BUILDING),$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/generated.mk
 endif
@@ -225,12 +225,14 @@ test: deps ## run all tests, the last line sums up (FILTER='suite/name*' for som
 test-built: all $(TESTS) $(PLUGINS) $(BUILD)/make_onnx $(BUILD)/bench/compiled
 	build-aux/test.sh $(TESTS)
 
-test-programs: ## NumPy's own tests, R and Octave under shunt exec (installs them)
+programs: ## install what only test-programs needs
 	build-aux/deps.sh --programs
+
+test-programs: programs ## NumPy's own tests, R and Octave under shunt exec (installs them)
 	$(MAKE) --no-print-directory all
 	TEST_TIMEOUT=1800 build-aux/test.sh tests/programs.sh
 
-asan ubsan tsan: ## the tests under a sanitizer
+asan ubsan tsan: ## the tests under a sanitizer (asan: that of undefined behaviour too)
 	$(MAKE) --no-print-directory CONFIG=$@ test
 
 bench: $(BENCH) ## measure our costs
