@@ -1,11 +1,11 @@
 #!/bin/sh
-# test.sh PROGRAM...: run each, show what failed, end with "N passed, N failed".
+# test.sh PROGRAM...: run each, TEST_JOBS at a time, show in their order what failed, end with "N passed, N failed".
 #
 # How a program's result is read: Criterion's runner by its Synthesis line; an example by its standard output,
 # which must be that of examples/NAME.out where there is one; any other by a last line "N passed, N failed"
 # when it prints one, else it is one test and its exit code tells (77: skipped).
 set -u
-: "${BUILD:=build}" "${TEST_TIMEOUT:=900}"
+: "${BUILD:=build}" "${TEST_TIMEOUT:=900}" "${TEST_JOBS:=$(nproc)}"
 SHUNT=$(pwd)/$BUILD/shunt
 export BUILD SHUNT
 # Each test is a process of its own: unless the sanitizer aborts, Criterion doesn't see that it found something.
@@ -99,14 +99,42 @@ replay() {
     counting "$1" "tests/fuzz/corpus/${name#fuzz_}"/*
 }
 
-for program in "$@"; do
-    case $program in
-    */tests/runner) criterion "$program" ;;
-    */examples/* | examples/*) example "$program" ;;
-    */replay/*) replay "$program" ;;
-    *) counting "$program" ;;
+run_here() {
+    case $1 in
+    */tests/runner) criterion "$1" ;;
+    */examples/* | examples/*) example "$1" ;;
+    */replay/*) replay "$1" ;;
+    *) counting "$1" ;;
     esac
-done
+}
+
+# several PROGRAM...: each by a test.sh of its own, which says how it went into a file named by its place.
+several() {
+    place=0
+    for program in "$@"; do
+        place=$((place + 1))
+        echo "$scratch/said.$place $program"
+    done | xargs -P "$TEST_JOBS" -n 2 sh -c '"$0" "$2" >"$1" 2>&1' "$0"
+    for program in "$@"; do
+        place=$((place + 1))
+        sum "$program" "$scratch/said.$place"
+    done
+}
+
+# sum PROGRAM FILE: what was said of it counts, and having said nothing does too.
+sum() {
+    counts=$(tail -n 1 "$2" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p')
+    if [ -n "$counts" ]; then
+        passed=$((passed + ${counts% *})) failed=$((failed + ${counts#* }))
+        sed '$d' "$2"
+    else
+        failed=$((failed + 1))
+        echo "FAILED  $1 (could not be run)"
+        cat "$2"
+    fi
+}
+
+if [ $# -eq 1 ]; then run_here "$1"; else several "$@"; fi
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
