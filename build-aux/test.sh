@@ -114,7 +114,7 @@ several() {
     for program in "$@"; do
         place=$((place + 1))
         echo "$scratch/said.$place $program"
-    done | xargs -P "$TEST_JOBS" -n 2 sh -c '"$0" "$2" >"$1" 2>&1' "$0"
+    done | xargs -r -P "$TEST_JOBS" -n 2 sh -c '"$0" "$2" >"$1" 2>&1' "$0"
     for program in "$@"; do
         place=$((place + 1))
         sum "$program" "$scratch/said.$place"
