@@ -29,7 +29,8 @@ sh_tensor *sh_call_tensor(const sh_call *call, uint32_t i) {
 const char *sh_call_name(const sh_call *call) {
     static __thread char name[96];
     if (call->variant != SH_INPLACE) return call->op->name;
-    snprintf(name, sizeof name, "%s_", call->op->name);
+    const int family = (int)strcspn(call->op->name, ".");
+    snprintf(name, sizeof name, "%.*s_%s", family, call->op->name, call->op->name + family);
     return name;
 }
 

@@ -21,7 +21,7 @@ SH_API const sh_op *sh_call_op_of(const sh_call *call);
 /* The schema of its arguments; it is there even where the op has just been undefined. */
 SH_API const sh_schema *sh_call_schema(const sh_call *call);
 SH_API uint32_t sh_call_family(const sh_call *call);
-/* "add", "add_", "max.dim"; "add" with an out too. */
+/* "add", "add_", "max.dim", "clamp_.Tensor"; "add" with an out too. */
 SH_API const char *sh_call_name(const sh_call *call);
 SH_API sh_variant sh_call_variant(const sh_call *call);
 /* The tensor that an in-place or out form writes; NULL for a functional call. */

@@ -49,6 +49,7 @@ typedef struct golden_case {
     size_t nints;
     char chars[GOLDEN_CHARS];
     size_t nchars;
+    const struct sh_compile_options *compile; /* the call is run as a plan, made with these; NULL: as it is */
 } golden_case;
 
 /* Reads a line. False if it is not in the language; c->at then stands at the trouble. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shunt.h"
 #include "tests/golden.h"
 
 /* How far a value may be from torch's. `ulps` in units of the last place of the golden value; `slack` in f32's
@@ -355,10 +356,55 @@ static bool check_call(golden_case *c, sh_status status, const sh_value *results
                            : check_results(c, results, report, size);
 }
 
+/* ---- the call as a plan ---- */
+
+static sh_tensor *replaced(const golden_case *c, sh_values in, sh_tensor *t) {
+    for (size_t i = 0; i < c->ninputs; i++)
+        if (c->inputs[i].view == t) return in.at[i].as.tensor;
+    return t;
+}
+
+/* The call of the line on the tensors that it is given; several results are a list. */
+static sh_value forward(sh_values in, void *user) {
+    golden_case *c = user;
+    sh_argument arguments[SH_MAX_ARGS];
+    sh_tensor *lists[GOLDEN_TENSORS * SH_MAX_ARGS], *several[SH_MAX_RESULTS];
+    sh_value results[SH_MAX_RESULTS] = {{0, 0, {0}}};
+    size_t used = 0, n = 0;
+    for (size_t i = 0; i < c->narguments; i++) {
+        arguments[i] = c->arguments[i];
+        sh_value *v = &arguments[i].value;
+        if (v->tag == SH_TAG_TENSOR) v->as.tensor = replaced(c, in, v->as.tensor);
+        if (v->tag != SH_TAG_TENSORS) continue;
+        for (uint32_t k = 0; k < v->count; k++) lists[used + k] = replaced(c, in, v->as.tensors[k]);
+        v->as.tensors = lists + used;
+        used += v->count;
+    }
+    if (sh_call_by_name(c->op, arguments, c->narguments, results) < 0) return sh_none();
+    while (n < SH_MAX_RESULTS && results[n].tag == SH_TAG_TENSOR) {
+        several[n] = results[n].as.tensor;
+        n++;
+    }
+    return n > 1 ? sh_list_value((sh_tensors){several, n}) : results[0];
+}
+
+static sh_status run_compiled(golden_case *c, sh_value *results) {
+    sh_value inputs[GOLDEN_TENSORS];
+    for (size_t i = 0; i < c->ninputs; i++) inputs[i] = sh_value_tensor(c->inputs[i].view);
+    sh_compiled *compiled = sh_compile_function(forward, c, c->compile);
+    results[0] = sh_compiled_call(compiled, (sh_values){inputs, c->ninputs});
+    sh_compiled_free(compiled);
+    const sh_tensors list = sh_value_as_tensors(results[0]);
+    for (size_t k = 0; !c->is_list && k < list.n && k < SH_MAX_RESULTS; k++)
+        results[k] = sh_value_tensor(list.at[k]);
+    return sh_error() ? sh_error()->code : SH_OK;
+}
+
 bool golden_run(golden_case *c, char *report, size_t size) {
     sh_value results[SH_MAX_RESULTS] = {{0, 0, {0}}};
     if (c->device == SH_HOST) remember_storages(c);
-    const sh_status status = sh_call_by_name(c->op, c->arguments, c->narguments, results);
+    const sh_status status =
+        c->compile ? run_compiled(c, results) : sh_call_by_name(c->op, c->arguments, c->narguments, results);
     const bool good = check_call(c, status, results, report, size);
     sh_clear_error();
     forget_storages(c);

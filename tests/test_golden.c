@@ -1,5 +1,5 @@
-/* Every op against torch 1.13.1: the lines of tests/golden/, by name, in the backends cpu and ref, and on meta
- * tensors for dtypes and sizes. A file is one test; it goes on after a failure and reports how many there were.
+/* Every op against torch 1.13.1: the lines of tests/golden/, by name, in the backends cpu and ref, on meta tensors for
+ * dtypes and sizes, and as a plan, exact and free. A file is one test; it goes on after a failure and reports how many there were.
  *
  * GOLDEN_OP=add runs the lines of one family only; GOLDEN_ALL=1 prints every failure, not the first ten. */
 #include <criterion/criterion.h>
@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shunt.h"
 #include "tests/golden.h"
 
 enum { SHOWN = 10 };
 
-/* Ops whose sizes depend on data: meta tensors have no answer. */
+/* Ops whose sizes depend on data: meta tensors have no answer, and they can't be traced. */
 static bool needs_data(const char *op) { return strcmp(op, "nonzero") == 0; }
 
 static bool is_wanted(const char *line) {
@@ -21,9 +22,21 @@ static bool is_wanted(const char *line) {
     return strncmp(line, family, n) == 0 && strchr("(._", line[n]);
 }
 
-/* One line in one backend; "meta" means meta tensors. */
-static bool passes(const char *line, const char *backend, char *report, size_t size) {
-    const bool meta = strcmp(backend, "meta") == 0;
+/* A way to run a line. */
+static const struct way {
+    const char *name, *backend;
+    const sh_compile_options *compile;
+} ways[] = {
+    {"cpu", "cpu", NULL},
+    {"ref", "ref", NULL},
+    {"meta", "meta", NULL}, /* on meta tensors */
+    {"an exact plan", "cpu", &(const sh_compile_options){.size = sizeof(sh_compile_options), .exact = true}},
+    {"a free plan", "cpu",
+     &(const sh_compile_options){.size = sizeof(sh_compile_options), .winograd = SH_WINOGRAD_OFF}},
+};
+
+static bool passes(const char *line, const struct way *way, char *report, size_t size) {
+    const bool meta = strcmp(way->name, "meta") == 0;
     bool good = true;
     SH_SCOPE {
         golden_case c;
@@ -31,8 +44,9 @@ static bool passes(const char *line, const char *backend, char *report, size_t s
             snprintf(report, size, "the line does not parse at: %.60s (%s)", c.at,
                      sh_error() ? sh_error()->message : "-");
             good = false;
-        } else if (!(meta && needs_data(c.op))) {
-            SH_WITH_BACKEND(backend) good = golden_run(&c, report, size);
+        } else if (!((meta || way->compile) && needs_data(c.op))) {
+            c.compile = way->compile;
+            SH_WITH_BACKEND(way->backend) good = golden_run(&c, report, size);
         }
     }
     sh_clear_error();
@@ -41,13 +55,12 @@ static bool passes(const char *line, const char *backend, char *report, size_t s
 
 /* Runs a line in every backend; what failed goes to the log with the line once. */
 static bool check_line(const char *file, int number, const char *line, bool show) {
-    static const char *const backends[] = {"cpu", "ref", "meta"};
     char report[512];
     bool good = true;
-    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
-        if (passes(line, backends[i], report, sizeof report)) continue;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        if (passes(line, &ways[i], report, sizeof report)) continue;
         if (show && good) cr_log_error("%s.txt:%d: %.*s", file, number, (int)strcspn(line, "\n"), line);
-        if (show) cr_log_error("    %s: %s", backends[i], report);
+        if (show) cr_log_error("    %s: %s", ways[i].name, report);
         good = false;
     }
     return good;
