@@ -168,6 +168,18 @@ Test(blocked, channels_last_that_come_in_as_a_view_are_read_as_they_lie) {
         }
 }
 
+Test(blocked, few_channels_in_another_layout_are_not_read_as_rows) {
+    for (size_t way = OFF; way <= BLOCKED; way++) SH_SCOPE {
+            draft d;
+            draft_begin(&d);
+            sh_tensor *image = draft_input(&d, values(1, 2, 7, 5));
+            sh_tensor *x = draft_view(&d, image, sh_permute(image, SH_SIZES(0, 1, 3, 2)));
+            draft_output(&d, DRAFT(&d, "relu", T(conv(&d, x, 3, 2, 1, 1, 1, 1))));
+            cr_expect(le(dbl, blocked(&d, way), close_by), "way %zu", way);
+            sh__plan_free(d.plan);
+        }
+}
+
 /* The product with what follows it as one unit. */
 static void check_product(const char *what, draft *d, sh_tensor *y) {
     draft_output(d, y);
