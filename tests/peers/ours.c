@@ -68,6 +68,7 @@ static ours *open_ours(const peer_net *net) {
         o->input = sh_keep(net->input());
         o->module = net->make();
     }
+    sh_memory_trim(); /* weights were drawn before they were filled, which no model from a file would do */
     if (!sh_error()) return o;
     fprintf(stderr, "%s: %s\n", net->name, sh_error()->message);
     sh_clear_error();
@@ -99,7 +100,7 @@ static bool compile(const peer_net *net, int threads, sh_winograd winograd, peer
     if (sh_error()) fprintf(stderr, "%s, compiled: %s\n", net->name, sh_error()->message);
     const bool good = !sh_error();
     sh_clear_error();
-    *runner = (peer_runner){o, 2 * first - start - second, run, results, close_ours};
+    *runner = (peer_runner){o, fmax(2 * first - start - second, 0), run, results, close_ours};
     if (!good) close_ours(o);
     return good;
 }
