@@ -342,6 +342,29 @@ Test(device, a_captured_graph_moves_and_computes_there_again) {
 
 /* ---- failures ---- */
 
+static sh_value scores(sh_values in, void *user) {
+    (void)user;
+    sh_tensor *x = in.at[0].as.tensor;
+    return sh_value_tensor(sh_sum(sh_relu(sh_add(sh_transpose(x, 0, 1), 1.5)), .dim = 0));
+}
+
+Test(device, a_compiled_function_computes_there_and_on_the_host) {
+    SH_SCOPE {
+        sh_compiled *c = sh_compile_function(scores, NULL, NULL);
+        sh_tensor *x = ramp(3, 4), *there = sh_to_device(x, "far");
+        const sh_value in = sh_value_tensor(x);
+        for (int i = 0; i < 2; i++) {
+            sh_tensor *y = sh_compiled_run(c, there);
+            cr_assert(y != NULL, "%s", sh_error() ? sh_error()->message : "");
+            cr_expect(eq(int, sh_tensor_device(y), far));
+            cr_expect(same(sh_to_device(y, "cpu"), scores((sh_values){&in, 1}, NULL).as.tensor));
+            cr_expect(same(sh_compiled_run(c, x), scores((sh_values){&in, 1}, NULL).as.tensor));
+        }
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 2));
+        sh_compiled_free(c);
+    }
+}
+
 Test(device, no_memory_there_is_a_clear_error_and_nothing_is_lost) {
     SH_SCOPE {
         sh_tensor *u = sh_to_device(ramp(2, 2), "far");
