@@ -67,8 +67,6 @@ static void walk_along(sh_walk *w, int dim, int64_t n) {
 
 static void walk_step(sh_walk *w, int64_t n) { walk_along(w, 0, n); }
 
-static int64_t walk_row(const sh_walk *w) { return w->sizes[0] - w->index[0]; }
-
 static bool walk_is_straight(const sh_walk *w) { return w->strides[0] == w->element; }
 
 /* ---- runs of elements ---- */
@@ -120,7 +118,7 @@ static void gather_short_rows(const sh_walk *w, char *to, int64_t rows) {
 
 static void gather(sh_walk *w, char *to, int64_t n) {
     while (n > 0) {
-        const int64_t row = walk_row(w);
+        const int64_t row = sh__walk_row(w);
         int64_t run = n < row ? n : row;
         if (w->ndim > 1 && row < SHORT_ROW && run == w->sizes[0]) {
             const int64_t left = w->sizes[1] - w->index[1], rows = n / row < left ? n / row : left;
@@ -138,7 +136,7 @@ static void gather(sh_walk *w, char *to, int64_t n) {
 
 static void scatter(sh_walk *w, const char *from, int64_t n) {
     while (n > 0) {
-        const int64_t row = walk_row(w), run = n < row ? n : row;
+        const int64_t row = sh__walk_row(w), run = n < row ? n : row;
         copy_run(w->at, w->strides[0], from, w->element, w->element, run);
         from += run * w->element;
         walk_step(w, run);
@@ -185,12 +183,12 @@ static void convert_to_tile(sh_stream *s, const void *raw, int64_t n) {
 }
 
 /* The next n elements into the tile; n is at most SH_TILE. */
-static void fill_tile(sh_stream *s, int64_t n) {
+void sh__stream_fill(sh_stream *s, int64_t n) {
     if (!s->converts) {
         gather(&s->w, s->tile, n);
         return;
     }
-    if (walk_is_straight(&s->w) && walk_row(&s->w) >= n) {
+    if (walk_is_straight(&s->w) && sh__walk_row(&s->w) >= n) {
         convert_to_tile(s, s->w.at, n);
         walk_step(&s->w, n);
         return;
@@ -201,7 +199,7 @@ static void fill_tile(sh_stream *s, int64_t n) {
 
 /* The element at hand over and over, as long as its row or the tile. */
 static void hold(sh_stream *s) {
-    const int64_t row = walk_row(&s->w);
+    const int64_t row = sh__walk_row(&s->w);
     if (s->converts) convert_to_tile(s, s->w.at, 1);
     fill_run(s->tile, s->converts ? s->tile : s->w.at, s->size, row < SH_TILE ? row : SH_TILE);
 }
@@ -213,34 +211,15 @@ void sh__stream_open(sh_stream *s, const sh_operand *operand, const sh_order *o,
         const int64_t most = SH_TILE / s->period * s->period, total = o->shape->numel;
         s->filled = most < total ? most : total;
         s->phase = position % s->period;
-        fill_tile(s, s->filled);
+        sh__stream_fill(s, s->filled);
         return;
     }
     walk_seek(&s->w, position);
     if (s->way == SH_WAY_HELD) hold(s);
 }
 
-int64_t sh__stream_reach(const sh_stream *s) {
-    switch (s->way) {
-    case SH_WAY_DIRECT: return walk_row(&s->w);
-    case SH_WAY_REPEATED: return s->filled - s->phase;
-    case SH_WAY_HELD: return walk_row(&s->w) < SH_TILE ? walk_row(&s->w) : SH_TILE;
-    default: return SH_TILE;
-    }
-}
-
-const void *sh__stream_take(sh_stream *s, int64_t n) {
-    switch (s->way) {
-    case SH_WAY_DIRECT: return s->w.at;
-    case SH_WAY_REPEATED: return s->tile + s->phase * s->size;
-    case SH_WAY_HELD: return s->tile;
-    default: fill_tile(s, n); return s->tile;
-    }
-}
-
-void sh__stream_leave(sh_stream *s, int64_t n) {
-    if (s->way == SH_WAY_REPEATED && s->period > 1) s->phase = (s->phase + n) % s->period;
-    if (s->way == SH_WAY_DIRECT || s->way == SH_WAY_HELD) walk_step(&s->w, n);
+void sh__stream_step(sh_stream *s, int64_t n) {
+    walk_step(&s->w, n);
     if (s->way == SH_WAY_HELD && s->w.index[0] == 0) hold(s);
 }
 
@@ -253,14 +232,10 @@ void sh__sink_open(sh_stream *s, const sh_tensor *to, sh_dtype made, const sh_or
     walk_seek(&s->w, position);
 }
 
-int64_t sh__sink_reach(const sh_stream *s) { return s->way == SH_WAY_DIRECT ? walk_row(&s->w) : SH_TILE; }
-
-void *sh__sink_place(const sh_stream *s) { return s->way == SH_WAY_DIRECT ? s->w.at : s->tile; }
-
-void sh__sink_put(sh_stream *s, int64_t n) {
-    const bool straight = walk_is_straight(&s->w) && walk_row(&s->w) >= n;
+void sh__sink_scatter(sh_stream *s, int64_t n) {
+    const bool straight = walk_is_straight(&s->w) && sh__walk_row(&s->w) >= n;
     if (s->converts) sh__convert(s->stored, straight ? s->w.at : s->spare, s->as, s->tile, n);
-    if (s->way == SH_WAY_DIRECT || (s->converts && straight))
+    if (s->converts && straight)
         walk_step(&s->w, n);
     else
         scatter(&s->w, s->converts ? s->spare : s->tile, n);

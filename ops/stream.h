@@ -57,16 +57,51 @@ typedef struct sh_stream {
 
 /* `position`: how many elements come before the first. */
 void sh__stream_open(sh_stream *s, const sh_operand *operand, const sh_order *o, int64_t position);
-/* How many elements can be had at once. */
-int64_t sh__stream_reach(const sh_stream *s);
-/* The next n of them, at most SH_TILE where the tile is needed; sh__stream_leave goes on. */
-const void *sh__stream_take(sh_stream *s, int64_t n);
-void sh__stream_leave(sh_stream *s, int64_t n);
-
 /* Elements of `made` into `to`. */
 void sh__sink_open(sh_stream *s, const sh_tensor *to, sh_dtype made, const sh_order *o, int64_t position);
-int64_t sh__sink_reach(const sh_stream *s);
-void *sh__sink_place(const sh_stream *s);
-void sh__sink_put(sh_stream *s, int64_t n);
+
+/* What the functions below leave aside: the tile filled with the next n elements, n elements gone over in memory, the
+ * tile's n elements put where they belong. */
+void sh__stream_fill(sh_stream *s, int64_t n);
+void sh__stream_step(sh_stream *s, int64_t n);
+void sh__sink_scatter(sh_stream *s, int64_t n);
+
+static inline int64_t sh__walk_row(const sh_walk *w) { return w->sizes[0] - w->index[0]; }
+
+/* How many elements can be had at once. */
+static inline int64_t sh__stream_reach(const sh_stream *s) {
+    switch (s->way) {
+    case SH_WAY_DIRECT: return sh__walk_row(&s->w);
+    case SH_WAY_REPEATED: return s->filled - s->phase;
+    case SH_WAY_HELD: return sh__walk_row(&s->w) < SH_TILE ? sh__walk_row(&s->w) : SH_TILE;
+    default: return SH_TILE;
+    }
+}
+
+/* The next n of them; sh__stream_leave goes on. */
+static inline const void *sh__stream_take(sh_stream *s, int64_t n) {
+    if (s->way == SH_WAY_DIRECT) return s->w.at;
+    if (s->way == SH_WAY_REPEATED) return s->tile + s->phase * s->size;
+    if (s->way == SH_WAY_GATHERED) sh__stream_fill(s, n);
+    return s->tile;
+}
+
+static inline void sh__stream_leave(sh_stream *s, int64_t n) {
+    if (s->way == SH_WAY_REPEATED && s->period > 1) s->phase = (s->phase + n) % s->period;
+    if (s->way == SH_WAY_DIRECT || s->way == SH_WAY_HELD) sh__stream_step(s, n);
+}
+
+static inline int64_t sh__sink_reach(const sh_stream *s) {
+    return s->way == SH_WAY_DIRECT ? sh__walk_row(&s->w) : SH_TILE;
+}
+
+static inline void *sh__sink_place(const sh_stream *s) { return s->way == SH_WAY_DIRECT ? s->w.at : s->tile; }
+
+static inline void sh__sink_put(sh_stream *s, int64_t n) {
+    if (s->way == SH_WAY_DIRECT)
+        sh__stream_step(s, n);
+    else
+        sh__sink_scatter(s, n);
+}
 
 #endif
