@@ -33,8 +33,13 @@ static size_t stream_tiles_at(const sh_tiles *t) {
     return streams_at(t) + to_line(t->nplaces[SH_PLACE_STREAM] * sizeof(sh_stream));
 }
 
+/* No stream gives more elements at a time than there are. */
+static size_t stream_tile(const sh_tiles *t) {
+    return to_line((size_t)(t->numel < SH_TILE ? t->numel : SH_TILE) * (SH_TILE_BYTES / SH_TILE));
+}
+
 static size_t temporaries_at(const sh_tiles *t) {
-    return stream_tiles_at(t) + t->nplaces[SH_PLACE_STREAM] * (size_t)SH_TILE_BYTES;
+    return stream_tiles_at(t) + t->nplaces[SH_PLACE_STREAM] * stream_tile(t);
 }
 
 void sh__tiles_measure(sh_tiles *t) {
@@ -87,7 +92,7 @@ static void open_streams(part *p, char *tiles, int64_t begin) {
     for (uint32_t i = 0; i < t->nplaces[SH_PLACE_STREAM]; i++) {
         const sh_tensor *from = record_read(p->frame, t->nplaces[SH_PLACE_WHOLE] + i);
         const sh_operand operand = {from, (sh_dtype)from->dtype, (sh_dtype)from->dtype};
-        p->streams[i].tile = tiles + i * (size_t)SH_TILE_BYTES;
+        p->streams[i].tile = tiles + i * stream_tile(t);
         p->streams[i].spare = NULL;
         sh__stream_open(&p->streams[i], &operand, &order, begin);
     }
