@@ -115,6 +115,15 @@ Test(tiles, a_view_of_a_result_is_read_by_another_unit) {
     cr_assert(eq(u32, steps_left, 2));
 }
 
+Test(tiles, what_nobody_wants_makes_no_unit) {
+    sh_plan *plan = sh__plan_new();
+    uint32_t y = draft_input(plan, 0, sh_rand(SH_SIZES(6)));
+    for (int i = 0; i < 2; i++) y = draft_op(plan, "neg", V(y), none, none);
+    cr_assert(eq(int, sh__plan_tile(plan), SH_OK));
+    cr_assert(eq(u32, plan->steps.n, 2));
+    sh__plan_free(plan);
+}
+
 static sh_status no_kernel(sh_tensor *r, sh_tensor *self) {
     ((float *)r->data)[0] = ((float *)self->data)[0];
     return SH_OK;

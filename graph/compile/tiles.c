@@ -88,9 +88,9 @@ static size_t elements(const sh_spec *spec) {
     return n;
 }
 
-/* A unit spares memory, or the steps' own costs. */
+/* A unit spares memory, or the steps' own costs. One that writes nothing has no shape. */
 static bool is_worth_it(const tiler *t, const sh_plan_step *steps, uint32_t n, uint32_t written) {
-    return n > 1 && written <= SH_MAX_RESULTS &&
+    return n > 1 && written > 0 && written <= SH_MAX_RESULTS &&
            (written < n || elements(&result_of(t, steps)->spec) <= SMALL);
 }
 
