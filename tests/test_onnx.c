@@ -406,37 +406,36 @@ Test(onnx, inputs_of_unknown_kinds_are_refused) {
 
 /* ---- bytes ---- */
 
-/* `inner` as field `number` of a message, by length. Ends `inner`. */
-static uint8_t *wrapped(uint8_t *inner, size_t *size, int number) {
-    uint8_t *outer = malloc(*size + 12), *to = outer;
+enum { HEAD = 12 }; /* of a field, at most */
+
+/* Makes the `size` bytes at `inner` field `number` of a message, by length: its head goes in front of them. */
+static uint8_t *wrapped(uint8_t *inner, size_t size, int number) {
+    uint8_t head[HEAD], *to = head;
     *to++ = (uint8_t)(number << 3 | 2);
-    size_t left = *size;
-    for (; left >= 128; left >>= 7) *to++ = (uint8_t)(left | 128);
-    *to++ = (uint8_t)left;
-    memcpy(to, inner, *size);
-    *size += (size_t)(to - outer);
-    free(inner);
-    return outer;
+    for (; size >= 128; size >>= 7) *to++ = (uint8_t)(size | 128);
+    *to++ = (uint8_t)size;
+    const size_t n = (size_t)(to - head);
+    return memcpy(inner - n, head, n);
 }
 
 Test(onnx, deep_nesting_is_refused_before_anything_recurses) {
-    size_t size = 0;
-    uint8_t *bytes = malloc(1);
+    enum { DEPTH = 30000, ROOM = (3 * DEPTH + 1) * HEAD };
     /* graph (7) of node (1) of attribute (5) of graph (6) of node ... */
-    for (int i = 0; i < 30000; i++) bytes = wrapped(wrapped(wrapped(bytes, &size, 6), &size, 5), &size, 1);
-    bytes = wrapped(bytes, &size, 7);
-    cr_expect(sh_parse_onnx(bytes, size, "deep.onnx") == NULL);
+    static const int inside_out[] = {6, 5, 1};
+    uint8_t *bytes = malloc(ROOM), *end = bytes + ROOM, *at = end;
+    for (int i = 0; i < 3 * DEPTH; i++) at = wrapped(at, (size_t)(end - at), inside_out[i % 3]);
+    at = wrapped(at, (size_t)(end - at), 7);
+    cr_expect(sh_parse_onnx(at, (size_t)(end - at), "deep.onnx") == NULL);
     cr_expect(error_says(SH_ERROR_FORMAT, "deep.onnx: messages nest deeper than 64"));
     free(bytes);
 }
 
 Test(onnx, many_small_messages_are_refused_when_they_would_take_too_much_memory) {
-    enum { NODES = 2000000 };
-    size_t size = 2 * NODES;
-    uint8_t *bytes = calloc(1, size);
-    for (size_t i = 0; i < size; i += 2) bytes[i] = 1 << 3 | 2; /* an empty node */
-    bytes = wrapped(bytes, &size, 7);
-    cr_expect(sh_parse_onnx(bytes, size, "many.onnx") == NULL);
+    enum { NODES = 2000000, ROOM = HEAD + 2 * NODES };
+    uint8_t *bytes = calloc(1, ROOM), *end = bytes + ROOM;
+    for (uint8_t *at = bytes + HEAD; at < end; at += 2) *at = 1 << 3 | 2; /* an empty node */
+    uint8_t *at = wrapped(bytes + HEAD, 2 * NODES, 7);
+    cr_expect(sh_parse_onnx(at, (size_t)(end - at), "many.onnx") == NULL);
     cr_expect(error_says(SH_ERROR_FORMAT, "out of proportion"));
     free(bytes);
 }
