@@ -38,20 +38,14 @@ static bool take_bias(sh_conv_unit *conv, const sh_tensor *bias) {
     return true;
 }
 
-static void set_input(const sh_plan *plan, uint32_t input, sh_conv_unit *conv) {
-    conv->input = input;
-    conv->shape.row_major = sh__value_is_contiguous(&plan->values[input]);
-}
-
 bool sh__conv_read(const sh_plan *plan, const sh_plan_step *step, sh_conv_unit *conv) {
     if (!sh__step_is_own(plan, step) || step->op->id != SH_OP_conv2d) return false;
     memset(conv, 0, sizeof *conv); /* shapes are compared as bytes */
-    const uint32_t input = sh__step_value(step, "input");
+    conv->input = sh__step_value(step, "input");
     conv->output = step->results[0];
     conv->weight = sh__value_constant(plan, sh__step_value(step, "weight"));
     const uint32_t bias = sh__step_value(step, "bias");
-    if (input == UINT32_MAX || !is_f32(conv->weight, 4)) return false;
-    set_input(plan, input, conv);
+    if (conv->input == UINT32_MAX || !is_f32(conv->weight, 4)) return false;
     if (bias != UINT32_MAX && !is_f32(sh__value_constant(plan, bias), 1)) return false;
     if (bias != UINT32_MAX) take_bias(conv, sh__value_constant(plan, bias));
     const sh_plan_value *in = &plan->values[conv->input], *out = &plan->values[conv->output];
@@ -83,7 +77,7 @@ bool sh__conv_take_pad(const sh_plan *plan, const sh_plan_step *pad, sh_conv_uni
         conv->shape.after[axis] += pairs.at[i + 1];
     }
     for (int axis = 0; axis < 2; axis++) conv->shape.in[axis] = plan->values[input].spec.sizes[2 + axis];
-    set_input(plan, input, conv);
+    conv->input = input;
     return true;
 }
 
@@ -134,10 +128,9 @@ sh_layout sh__conv_writes(sh_conv_way way) {
     return way == SH_CONV_LAST ? SH_LAYOUT_LAST : SH_LAYOUT_BLOCKED;
 }
 
-/* Few channels are read row by row where they lie so: blocks would be mostly padding. */
+/* Few channels are read as they lie: blocks would be mostly padding. */
 sh_layout sh__conv_reads(const sh_conv_unit *conv, sh_conv_way way) {
-    const bool plain = way == SH_CONV_BLOCKED && conv->shape.channels < 8 && conv->shape.row_major;
-    return plain ? SH_LAYOUT_PLAIN : sh__conv_writes(way);
+    return way == SH_CONV_BLOCKED && conv->shape.channels < 8 ? SH_LAYOUT_PLAIN : sh__conv_writes(way);
 }
 
 static dnnl_status_t describe_weight(const sh_conv_unit *conv, bool plain, dnnl_memory_desc_t *d) {

@@ -8,7 +8,7 @@
 typedef struct sh_conv_shape {
     int64_t batch, channels, outputs, groups;
     dnnl_dims_t in, out, kernel, stride, dilation, before, after; /* the last two: padding, with 0 */
-    int64_t has_bias, row_major;                                  /* the input lies so */
+    int64_t has_bias;
 } sh_conv_shape;
 
 enum { SH_CONV_BIASES = 3 };
