@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "graph/compile/blocked.h"
-#include "graph/compile/unit_conv.h"
+#include "graph/compile/conv_way.h"
 #include "ops/ops.h"
 #include "tests/fail_each.h"
 #include "tests/plan_draft.h"
@@ -36,15 +36,14 @@ static sh_tensor *plain_conv(draft *d, sh_tensor *x, int64_t outputs) {
     return conv(d, x, outputs, 3, 1, 1, 1, 1);
 }
 
-/* Channels last unmeasured; what is fastest; and each way alone. */
+/* Unmeasured; what is fastest; and each of Winograd's alone. */
 static const sh_block_options options[] = {
     {SH_WINOGRAD_OFF, 0},
     {SH_WINOGRAD_MEASURE, 0},
-    {SH_WINOGRAD_MEASURE, 1 << SH_CONV_BLOCKED},
     {SH_WINOGRAD_MEASURE, 1 << SH_CONV_WINOGRAD_2},
     {SH_WINOGRAD_MEASURE, 1 << SH_CONV_WINOGRAD_4},
 };
-enum { OFF, MEASURE, BLOCKED, WAYS = sizeof options / sizeof *options };
+enum { OFF, MEASURE, WINOGRAD_2, WINOGRAD_4, WAYS };
 
 /* Blocks the draft and runs it. */
 static double blocked(draft *d, size_t way) {
@@ -78,7 +77,8 @@ Test(blocked, convolutions_of_all_geometries_agree) {
                 draft_output(&d, y);
                 const double most = blocked(&d, way);
                 cr_expect(le(dbl, most, tolerance(way)), "case %zu, way %zu", i, way);
-                cr_expect(way > BLOCKED || draft_units(&d, "conv") == 1, "case %zu, way %zu", i, way);
+                cr_expect(eq(u32, draft_units(&d, "conv") + draft_units(&d, "winograd"), 1),
+                          "case %zu, way %zu", i, way);
                 sh__plan_free(d.plan);
             }
 }
@@ -117,11 +117,9 @@ Test(blocked, a_residual_net_is_convolutions_pools_and_nothing_else) {
             draft_begin(&d);
             residual_net(&d);
             cr_expect(le(dbl, blocked(&d, way), tolerance(way)), "way %zu", way);
-            if (way <= BLOCKED) {
-                cr_expect(eq(u32, draft_units(&d, "conv"), 6));
-                cr_expect(eq(u32, draft_units(&d, "pool"), 2));
-                cr_expect(le(u32, d.plan->steps.n, 11));
-            }
+            cr_expect(eq(u32, draft_units(&d, "conv") + draft_units(&d, "winograd"), 6), "way %zu", way);
+            cr_expect(eq(u32, draft_units(&d, "pool"), 2));
+            cr_expect(eq(u32, d.plan->steps.n, 10));
             sh__plan_free(d.plan);
         }
 }
@@ -153,7 +151,7 @@ Test(blocked, what_a_plain_step_or_the_caller_reads_is_copied_back_once) {
 }
 
 Test(blocked, channels_last_that_come_in_as_a_view_are_read_as_they_lie) {
-    for (size_t way = OFF; way <= BLOCKED; way++) SH_SCOPE {
+    for (size_t way = OFF; way <= MEASURE; way++) SH_SCOPE {
             draft d;
             draft_begin(&d);
             sh_tensor *image = draft_input(&d, values(1, 9, 9, 3));

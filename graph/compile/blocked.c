@@ -30,7 +30,7 @@ static void note_all(sh_blocker *b) {
     for (uint32_t i = 0; i < b->nvalues; i++) {
         b->reader[i] = b->maker[i] = SH_NO_STEP;
         b->at[i][SH_LAYOUT_PLAIN] = i;
-        b->at[i][SH_LAYOUT_LAST] = b->at[i][SH_LAYOUT_BLOCKED] = SH_NO_VALUE;
+        b->at[i][SH_LAYOUT_LAST] = SH_NO_VALUE;
         if (plan->values[i].output && plan->values[i].buffer != SH_NO_BUFFER)
             b->last[plan->values[i].buffer] = SH_NO_STEP;
     }
@@ -53,10 +53,9 @@ bool sh__block_may_overwrite(const sh_blocker *b, uint32_t value, uint32_t i) {
 
 /* ---- layouts ---- */
 
-/* Is the value only in a layout of oneDNN's, and in which? */
+/* Where the value is written: channels last if it is in both layouts. */
 static sh_layout private_layout(const sh_blocker *b, uint32_t value) {
-    if (b->at[value][SH_LAYOUT_LAST] != SH_NO_VALUE) return SH_LAYOUT_LAST;
-    return b->at[value][SH_LAYOUT_BLOCKED] != SH_NO_VALUE ? SH_LAYOUT_BLOCKED : SH_LAYOUT_PLAIN;
+    return b->at[value][SH_LAYOUT_LAST] != SH_NO_VALUE ? SH_LAYOUT_LAST : SH_LAYOUT_PLAIN;
 }
 
 /* A value of the same shape in a layout, on a buffer, or on one of its own. SH_NO_VALUE and an error. */
@@ -127,21 +126,6 @@ static sh_status need(sh_blocker *b, const sh_plan_step *place, uint32_t value, 
     return SH_OK;
 }
 
-/* The same of what a primitive reads row-major. */
-static sh_status need_rows(sh_blocker *b, const sh_plan_step *place, uint32_t value, uint32_t *is) {
-    dnnl_memory_desc_t lies, rows;
-    SH_TRY(need_plain(b, place, value));
-    *is = value;
-    if (sh__value_is_contiguous(&b->plan->values[value])) return SH_OK;
-    if (sh__layout_describe(&b->plan->values[value], SH_LAYOUT_PLAIN, &lies) != SH_OK ||
-        sh__layout_of(b->plan->values[value].spec.sizes, SH_LAYOUT_PLAIN, &rows))
-        return sh_fail(SH_ERROR_UNSUPPORTED, "oneDNN: %s can't be described", b->plan->values[value].name);
-    *is = add_opaque(b, value, SH_LAYOUT_PLAIN, SH_NO_BUFFER);
-    if (*is == SH_NO_VALUE) return SH_ERROR_MEMORY;
-    sh_primitive *p = sh__reorder_new(&lies, value, &rows, *is);
-    return p ? add_unit(b, place, &sh__unit_reorder, p, &value, 1, *is) : sh_error()->code;
-}
-
 /* Where a unit writes a value that it makes in this layout: over the value `over`, if there is one. */
 static sh_status make_result(sh_blocker *b, uint32_t value, sh_layout layout, uint32_t over, uint32_t *is) {
     const sh_plan_value *v = &b->plan->values[value];
@@ -158,7 +142,7 @@ static sh_status make_result(sh_blocker *b, uint32_t value, sh_layout layout, ui
 
 /* ---- convolutions ---- */
 
-static sh_postop *added_by(sh_conv_unit *conv) {
+static const sh_postop *added_by(const sh_conv_unit *conv) {
     for (uint32_t i = 0; i < conv->after.n; i++)
         if (conv->after.at[i].kind != SH_POSTOP_FUNCTION) return &conv->after.at[i];
     return NULL;
@@ -168,35 +152,41 @@ static void set_value(sh_primitive *p, int role, uint32_t value) {
     sh__primitive_argument(p, role)->value = value;
 }
 
-static sh_status bind_conv(sh_blocker *b, sh_conv_choice *c, const sh_plan_step *place, uint32_t *reads,
-                           uint32_t *nreads, uint32_t *result) {
-    const sh_layout layout = sh__conv_writes(c->way);
-    sh_postop *added = added_by(&c->conv);
-    uint32_t over = SH_NO_VALUE;
-    *nreads = 1;
-    const sh_layout source = sh__conv_reads(&c->conv, c->way);
-    SH_TRY(source == SH_LAYOUT_PLAIN ? need_rows(b, place, c->conv.input, &reads[0])
-                                     : need(b, place, c->conv.input, source, &reads[0]));
-    if (added) {
-        SH_TRY(need(b, place, added->value, layout, &reads[1]));
-        *nreads = 2;
-    }
-    if (added && added->kind == SH_POSTOP_SUM) over = reads[1];
-    SH_TRY(make_result(b, c->conv.output, layout, over, result));
-    set_value(c->made, DNNL_ARG_SRC, reads[0]);
-    set_value(c->made, DNNL_ARG_DST, *result);
+/* Reads and result as values, by which the unit then goes. */
+static void set_direct(sh_primitive *p, const sh_conv_unit *conv, const sh_postop *added,
+                       const uint32_t *reads, uint32_t result) {
+    set_value(p, DNNL_ARG_SRC, reads[0]);
+    set_value(p, DNNL_ARG_DST, result);
     if (added && added->kind == SH_POSTOP_ADD)
-        set_value(c->made, DNNL_ARG_ATTR_MULTIPLE_POST_OP((int)(added - c->conv.after.at)) | DNNL_ARG_SRC_1,
+        set_value(p, DNNL_ARG_ATTR_MULTIPLE_POST_OP((int)(added - conv->after.at)) | DNNL_ARG_SRC_1,
                   reads[1]);
-    return sh__conv_pack(&c->conv, c->made);
+}
+
+static sh_status pack_conv(sh_conv_choice *c, const sh_postop *added, const uint32_t *reads,
+                           uint32_t result) {
+    if (c->direct) {
+        set_direct(c->direct, &c->conv, added, reads, result);
+        return sh__conv_pack(&c->conv, c->direct);
+    }
+    c->winograd->input = reads[0];
+    c->winograd->output = result;
+    if (added) c->winograd->added = reads[1];
+    return sh__winograd_pack(&c->conv, c->winograd);
 }
 
 static sh_status emit_conv(sh_blocker *b, sh_conv_choice *c, const sh_plan_step *place) {
-    uint32_t reads[2], nreads, result;
-    SH_TRY(bind_conv(b, c, place, reads, &nreads, &result));
-    sh_primitive *made = c->made;
-    c->made = NULL;
-    return add_unit(b, place, &sh__unit_conv, made, reads, nreads, result);
+    const sh_postop *added = added_by(&c->conv);
+    uint32_t reads[2] = {SH_NO_VALUE, SH_NO_VALUE}, result;
+    SH_TRY(need(b, place, c->conv.input, SH_LAYOUT_LAST, &reads[0]));
+    if (added) SH_TRY(need(b, place, added->value, SH_LAYOUT_LAST, &reads[1]));
+    const bool over = added && added->kind == SH_POSTOP_SUM;
+    SH_TRY(make_result(b, c->conv.output, SH_LAYOUT_LAST, over ? reads[1] : SH_NO_VALUE, &result));
+    SH_TRY(pack_conv(c, added, reads, result));
+    const sh_unit_type *type = c->direct ? &sh__unit_conv : &sh__unit_winograd;
+    void *unit = c->direct ? (void *)c->direct : c->winograd;
+    c->direct = NULL;
+    c->winograd = NULL;
+    return add_unit(b, place, type, unit, reads, added ? 2 : 1, result);
 }
 
 /* ---- products ---- */
@@ -216,28 +206,26 @@ static sh_status emit_product(sh_blocker *b, sh_product_unit *unit, const sh_pla
 
 typedef struct between {
     const sh_unit_type *type;
-    sh_primitive *(*make)(const sh_plan *plan, const sh_plan_step *step, sh_layout layout);
+    sh_primitive *(*make)(const sh_plan *plan, const sh_plan_step *step);
 } between;
 
-/* Is one of the step's arguments in a layout of oneDNN's only? */
-static sh_layout layout_of_step(const sh_blocker *b, const sh_plan_step *step) {
-    for (uint32_t i = 0; i < step->nloads; i++) {
-        const sh_layout layout = private_layout(b, step->loads[i].id);
-        if (layout != SH_LAYOUT_PLAIN) return layout;
-    }
-    return SH_LAYOUT_PLAIN;
+/* Is one of the step's arguments channels last? */
+static bool reads_last(const sh_blocker *b, const sh_plan_step *step) {
+    for (uint32_t i = 0; i < step->nloads; i++)
+        if (private_layout(b, step->loads[i].id) == SH_LAYOUT_LAST) return true;
+    return false;
 }
 
-static sh_status emit_primitive(sh_blocker *b, const sh_plan_step *step, sh_layout layout,
-                                const between *kind, sh_primitive *p) {
+static sh_status emit_primitive(sh_blocker *b, const sh_plan_step *step, const between *kind,
+                                sh_primitive *p) {
     static const int roles[] = {DNNL_ARG_SRC_0, DNNL_ARG_SRC_1};
     uint32_t reads[2], result;
     sh_status status = SH_OK;
     for (uint32_t i = 0; i < step->nloads && status == SH_OK; i++) {
-        status = need(b, step, step->loads[i].id, layout, &reads[i]);
+        status = need(b, step, step->loads[i].id, SH_LAYOUT_LAST, &reads[i]);
         if (status == SH_OK) set_value(p, roles[i], reads[i]);
     }
-    if (status == SH_OK) status = make_result(b, step->results[0], layout, SH_NO_VALUE, &result);
+    if (status == SH_OK) status = make_result(b, step->results[0], SH_LAYOUT_LAST, SH_NO_VALUE, &result);
     if (status < 0) {
         sh__primitive_free(p);
         return status;
@@ -265,11 +253,10 @@ static sh_status emit_between(sh_blocker *b, const sh_plan_step *step) {
     static const between kinds[] = {{&sh__unit_pool, sh__pool_new},
                                     {&sh__unit_eltwise, sh__eltwise_new},
                                     {&sh__unit_binary, sh__binary_new}};
-    const sh_layout layout = step->kind == SH_STEP_KERNEL ? layout_of_step(b, step) : SH_LAYOUT_PLAIN;
-    if (layout == SH_LAYOUT_PLAIN) return SH_PASS;
+    if (step->kind != SH_STEP_KERNEL || !reads_last(b, step)) return SH_PASS;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        sh_primitive *p = kinds[i].make(b->plan, step, layout);
-        if (p) return emit_primitive(b, step, layout, &kinds[i], p);
+        sh_primitive *p = kinds[i].make(b->plan, step);
+        if (p) return emit_primitive(b, step, &kinds[i], p);
         if (sh_error()) return sh_error()->code;
     }
     sh_channels *c = sh__channels_new(b->plan, step);
@@ -285,8 +272,7 @@ static void forget_copies(sh_blocker *b, const sh_plan_step *step) {
     for (uint32_t i = 0; i < step->nloads; i++) {
         const uint32_t buffer = b->plan->values[step->loads[i].id].buffer;
         for (uint32_t v = 0; v < b->nvalues && buffer != SH_NO_BUFFER; v++)
-            if (b->plan->values[v].buffer == buffer)
-                b->at[v][SH_LAYOUT_LAST] = b->at[v][SH_LAYOUT_BLOCKED] = SH_NO_VALUE;
+            if (b->plan->values[v].buffer == buffer) b->at[v][SH_LAYOUT_LAST] = SH_NO_VALUE;
     }
 }
 
@@ -380,7 +366,7 @@ static void end(sh_blocker *b, uint32_t *block) {
     for (uint32_t i = b->done; i < b->draft.n; i++)
         if (b->draft.at[i].kind == SH_STEP_UNIT && b->draft.at[i].type->free)
             b->draft.at[i].type->free(b->draft.at[i].unit);
-    for (uint32_t i = 0; i < b->nchoices; i++) sh__primitive_free(b->choices[i].made);
+    for (uint32_t i = 0; i < b->nchoices; i++) sh__conv_choice_free(&b->choices[i]);
     for (uint32_t i = 0; i < b->nproducts; i++) sh__primitive_free(b->products[i].made);
     sh__free(b->choices);
     sh__free(b->products);

@@ -1,13 +1,146 @@
 /* conv_way.c - see conv_way.h.
  *
- * A sum of measured times decides between the two layouts, as a change of layout in mid-network costs what the better way
- * wins there. Ways differ by tens of percent, the least of a few runs by few. */
+ * A unit is timed as it will run: with nothing of its memory in a core's own caches, as in the midst of a plan. A hot loop would
+ * hide what reading transformed filters costs, which are up to four times as large. Ways differ by tens of percent, the least
+ * of a few runs by few. */
 #include "graph/compile/conv_way.h"
 
 #include <float.h>
 #include <string.h>
+#include <time.h>
 
-#include "dispatch/memory_impl.h"
+#include "dispatch/tensor_impl.h"
+#include "ops/iter.h"
+
+void sh__conv_choice_free(sh_conv_choice *c) {
+    sh__primitive_free(c->direct);
+    sh__unit_winograd.free(c->winograd);
+    c->direct = NULL;
+    c->winograd = NULL;
+}
+
+/* Neither, without an error: it can't be done in this way. */
+static sh_status make(sh_conv_choice *c, sh_conv_way way) {
+    c->way = way;
+    if (way == SH_CONV_DIRECT)
+        c->direct = sh__conv_new(&c->conv);
+    else
+        c->winograd = sh__winograd_new(&c->conv, way == SH_CONV_WINOGRAD_2 ? 2 : 4);
+    return sh_error() ? sh_error()->code : SH_OK;
+}
+
+/* ---- measuring ---- */
+
+enum { SOURCE, RESULT, ADDED, VALUES, OTHER_BYTES = 8 << 20 };
+
+/* Memory to measure on. */
+typedef struct bench {
+    size_t size;
+    size_t capacity;
+    char *memory; /* the values one behind the other, scratch memory, and what fills caches */
+    char *other;
+    sh_tensor *records;
+    sh_unit_frame frame;
+} bench;
+
+static size_t bytes_of(const sh_conv_shape *s, int value) {
+    const int64_t n =
+        value == SOURCE ? s->channels * s->in[0] * s->in[1] : s->outputs * s->out[0] * s->out[1];
+    return (size_t)(s->batch * n * 4 + 63) / 64 * 64;
+}
+
+static void close_bench(bench *b) {
+    if (b->memory) sh__block_free(b->memory, b->capacity);
+    sh__free(b->records);
+}
+
+static sh_status open_bench(bench *b, const sh_conv_shape *s, size_t scratch) {
+    b->size = OTHER_BYTES + (scratch + 63) / 64 * 64;
+    for (int i = 0; i < VALUES; i++) b->size += bytes_of(s, i);
+    b->memory = sh__block_alloc(b->size, &b->capacity);
+    b->records = sh__calloc(VALUES, sizeof *b->records);
+    if (!b->memory || !b->records) return SH_ERROR_MEMORY;
+    memset(b->memory, 0, b->size);
+    b->other = b->memory;
+    char *at = b->memory + OTHER_BYTES;
+    for (int i = 0; i < VALUES; i++) {
+        b->records[i].data = at;
+        at += bytes_of(s, i);
+    }
+    b->frame = (sh_unit_frame){.records = b->records, .scratch = at};
+    return SH_OK;
+}
+
+/* One thread's own time doesn't count what others do meanwhile. */
+static double now(void) {
+    struct timespec t;
+    clock_gettime(sh__threads(OTHER_BYTES) > 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* Each thread of a run writes to a part. */
+static void fill_caches(char *other) {
+    enum { PARTS = 16, PART = OTHER_BYTES / PARTS };
+    SH_PARALLEL(sh__threads(OTHER_BYTES))
+    for (int i = 0; i < PARTS; i++) memset(other + i * PART, 1, PART);
+}
+
+/* The first run makes code and pages ready; what takes twice as long as is known to be enough is given up. */
+static sh_status time_runs(const sh_unit_type *type, const void *unit, const bench *b, double enough,
+                           double *ns) {
+    enum { RUNS = 5 };
+    *ns = DBL_MAX;
+    for (int i = 0; i < RUNS && (i < 2 || *ns <= 2 * enough); i++) {
+        fill_caches(b->other);
+        const double begin = now();
+        SH_TRY(type->run(unit, &b->frame));
+        const double took = now() - begin;
+        if (i > 0 && took < *ns) *ns = took;
+    }
+    return SH_OK;
+}
+
+static sh_status time_unit(const sh_unit_type *type, const void *unit, const sh_conv_shape *s, double enough,
+                           double *ns) {
+    bench b = {0};
+    sh_status status = open_bench(&b, s, type->scratch(unit));
+    if (status == SH_OK && type->open) {
+        b.frame.own = type->open(unit);
+        if (!b.frame.own) status = sh_error()->code;
+    }
+    if (status == SH_OK) status = time_runs(type, unit, &b, enough, ns);
+    if (b.frame.own) type->close(b.frame.own);
+    close_bench(&b);
+    return status;
+}
+
+static sh_status time_direct(sh_primitive *p, const sh_conv_shape *s, double enough, double *ns) {
+    sh__primitive_argument(p, DNNL_ARG_SRC)->value = SOURCE;
+    sh__primitive_argument(p, DNNL_ARG_DST)->value = RESULT;
+    for (uint32_t i = 0; i < p->nargs; i++)
+        if (p->args[i].role >= DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE) p->args[i].value = ADDED;
+    SH_TRY(sh__primitive_reserve(p));
+    return time_unit(&sh__unit_conv, p, s, enough, ns);
+}
+
+static sh_status time_winograd(const sh_conv_unit *conv, sh_winograd_unit *u, double enough, double *ns) {
+    u->input = SOURCE;
+    u->output = RESULT;
+    if (conv->after.n && conv->after.at[0].kind != SH_POSTOP_FUNCTION) u->added = ADDED;
+    SH_TRY(sh__winograd_reserve(u));
+    return time_unit(&sh__unit_winograd, u, &conv->shape, enough, ns);
+}
+
+static sh_status time_way(sh_conv_choice *c, sh_conv_way way, double enough, double *ns) {
+    sh_status status = make(c, way);
+    *ns = DBL_MAX;
+    if (status == SH_OK && c->direct) status = time_direct(c->direct, &c->conv.shape, enough, ns);
+    if (status == SH_OK && c->winograd) status = time_winograd(&c->conv, c->winograd, enough, ns);
+    sh__conv_choice_free(c);
+    return status;
+}
+
+/* ---- choosing ---- */
 
 static bool same_ops(const sh_postops *a, const sh_postops *b) {
     if (a->n != b->n) return false;
@@ -20,89 +153,41 @@ static bool same(const sh_conv_unit *a, const sh_conv_unit *b) {
     return memcmp(&a->shape, &b->shape, sizeof a->shape) == 0 && same_ops(&a->after, &b->after);
 }
 
-/* Transformed weights are four times as large as the filters: with few tiles, reading them takes longer than all else. */
-static bool may_be(const sh_conv_shape *s, sh_conv_way way) {
-    enum { LEAST_TILES = 8 };
-    if (way < SH_CONV_WINOGRAD_2) return true;
-    const int64_t tiles = s->batch * ((s->out[0] + 3) / 4) * ((s->out[1] + 3) / 4);
-    return s->groups == 1 && s->kernel[0] == 3 && s->kernel[1] == 3 && s->stride[0] == 1 &&
-           s->stride[1] == 1 && s->dilation[0] == 1 && s->dilation[1] == 1 &&
-           (way == SH_CONV_WINOGRAD_2 || tiles >= LEAST_TILES);
+static bool may_be_winograd(const sh_conv_choice *c) {
+    const sh_conv_shape *s = &c->conv.shape;
+    return s->groups == 1 && s->kernel[0] == 3 && s->kernel[1] == 3 && s->stride[0] == 1 && s->stride[1] == 1;
 }
 
-static bool any_winograd(const sh_conv_choice *choices, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        if (may_be(&choices[i].conv.shape, SH_CONV_WINOGRAD_2)) return true;
-    return false;
-}
-
-static sh_status measure_one(sh_conv_choice *c, uint32_t ways, char *other) {
-    double best = DBL_MAX;
+/* Larger tiles take more memory and lose more bits, so they must win by more than a little. */
+static sh_status find_fastest(sh_conv_choice *c, uint32_t ways, sh_conv_way *best) {
+    double least = DBL_MAX;
     for (sh_conv_way way = 0; way < SH_CONV_WAYS; way++) {
-        c->ns[way] = DBL_MAX;
-        const bool tried = ways >> way & 1 && may_be(&c->conv.shape, way);
-        sh_primitive *p = tried ? sh__conv_new(&c->conv, way) : NULL;
-        if (!p && sh_error()) return sh_error()->code;
-        if (!p) continue;
-        const double ns = sh__primitive_time(p, best, other);
-        sh__primitive_free(p);
-        if (ns < 0) return sh_error()->code;
-        c->ns[way] = ns;
-        if (ns < best) best = ns;
+        double ns = DBL_MAX;
+        if (!(ways >> way & 1)) continue;
+        SH_TRY(time_way(c, way, least, &ns));
+        if (ns >= 0.95 * least) continue;
+        least = ns;
+        *best = way;
     }
     return SH_OK;
 }
 
-static sh_status measure_each(sh_conv_choice *choices, uint32_t n, uint32_t ways, char *other) {
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t k = 0;
-        while (k < i && !same(&choices[k].conv, &choices[i].conv)) k++;
-        if (k < i)
-            memcpy(choices[i].ns, choices[k].ns, sizeof choices[i].ns);
-        else
-            SH_TRY(measure_one(&choices[i], ways, other));
-    }
-    return SH_OK;
-}
-
-static sh_status measure_all(sh_conv_choice *choices, uint32_t n, uint32_t ways) {
-    size_t capacity;
-    char *other = sh__block_alloc(SH_PRIMITIVE_OTHER, &capacity);
-    if (!other) return SH_ERROR_MEMORY;
-    const sh_status status = measure_each(choices, n, ways, other);
-    sh__block_free(other, capacity);
-    return status;
-}
-
-/* The fastest way that writes this layout. */
-static sh_conv_way fastest(const sh_conv_choice *c, sh_layout layout) {
-    sh_conv_way best = layout == SH_LAYOUT_LAST ? SH_CONV_LAST : SH_CONV_BLOCKED;
-    for (sh_conv_way way = best; way < SH_CONV_WAYS; way++)
-        if (sh__conv_writes(way) == layout && c->ns[way] < c->ns[best]) best = way;
-    return best;
-}
-
-/* Channels last unless blocks are clearly faster: joining channels and few channels go better there. */
-static sh_layout better_layout(const sh_conv_choice *choices, uint32_t n) {
-    double last = 0, blocked = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        last += choices[i].ns[fastest(&choices[i], SH_LAYOUT_LAST)];
-        blocked += choices[i].ns[fastest(&choices[i], SH_LAYOUT_BLOCKED)];
-    }
-    return blocked < 0.95 * last ? SH_LAYOUT_BLOCKED : SH_LAYOUT_LAST;
+static sh_status choose_way(sh_conv_choice *choices, uint32_t i, uint32_t ways, sh_conv_way *way) {
+    *way = SH_CONV_DIRECT;
+    if (!ways || !may_be_winograd(&choices[i])) return SH_OK;
+    for (uint32_t k = 0; k < i; k++)
+        if (same(&choices[k].conv, &choices[i].conv)) {
+            *way = choices[k].way;
+            return SH_OK;
+        }
+    return find_fastest(&choices[i], ways, way);
 }
 
 sh_status sh__conv_choose(sh_conv_choice *choices, uint32_t n, uint32_t ways) {
-    sh_layout layout = SH_LAYOUT_LAST;
-    if (ways == SH_CONV_EVERY_WAY && !any_winograd(choices, n)) ways = 0;
-    if (ways) {
-        SH_TRY(measure_all(choices, n, ways));
-        layout = better_layout(choices, n);
-    }
     for (uint32_t i = 0; i < n; i++) {
-        choices[i].way = ways ? fastest(&choices[i], layout) : SH_CONV_LAST;
-        choices[i].made = sh__conv_new(&choices[i].conv, choices[i].way);
-        if (!choices[i].made && sh_error()) return sh_error()->code;
+        sh_conv_way way;
+        SH_TRY(choose_way(choices, i, ways, &way));
+        SH_TRY(make(&choices[i], way));
     }
     return SH_OK;
 }

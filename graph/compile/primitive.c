@@ -1,13 +1,10 @@
 /* primitive.c - see primitive.h. */
 #include "graph/compile/primitive.h"
 
-#include <float.h>
 #include <string.h>
-#include <time.h>
 
 #include "dispatch/memory_impl.h"
 #include "ops/cpu/onednn.h"
-#include "ops/iter.h"
 
 dnnl_engine_t sh__primitive_engine(void) {
     dnnl_engine_t engine = sh_onednn_engine();
@@ -177,65 +174,20 @@ sh_status sh__primitive_pack(sh_primitive *p, int role, const dnnl_memory_desc_t
     return SH_OK;
 }
 
-/* ---- measuring ---- */
-
-/* One thread's own time doesn't count what others do meanwhile. */
-static double now(void) {
-    struct timespec t;
-    clock_gettime(sh__threads(SH_PRIMITIVE_OTHER) > 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-/* Each thread of a run writes to a part. */
-static void fill_caches(char *other) {
-    enum { PARTS = 16, PART = SH_PRIMITIVE_OTHER / PARTS };
-    SH_PARALLEL(sh__threads(SH_PRIMITIVE_OTHER))
-    for (int i = 0; i < PARTS; i++) memset(other + i * PART, 1, PART);
-}
-
-/* The first run makes code and pages ready. */
-static double time_runs(const sh_primitive *p, workspace *w, double enough, char *other) {
-    enum { RUNS = 5 };
-    double least = DBL_MAX;
-    for (int i = 0; i < RUNS && (i < 2 || least <= 2 * enough); i++) {
-        fill_caches(other);
-        const double begin = now();
-        if (sh_onednn_status(dnnl_primitive_execute(p->made, w->stream, (int)p->nargs, w->args),
-                             p->implementation) < 0)
-            return -1;
-        const double took = now() - begin;
-        if (i > 0 && took < least) least = took;
+sh_status sh__primitive_reserve(sh_primitive *p) {
+    for (uint32_t i = 1; i < p->nargs; i++) {
+        sh_primitive_argument *a = &p->args[i];
+        if (a->value != SH_NO_VALUE || a->block) continue;
+        SH_TRY(add_block(a));
+        memset(a->block, 0, dnnl_memory_desc_get_size(&a->layout));
     }
-    return least;
-}
-
-double sh__primitive_time(sh_primitive *p, double enough, char *other) {
-    bool lent[SH_PRIMITIVE_ARGUMENTS] = {false};
-    double least = -1;
-    sh_status status = SH_OK;
-    for (uint32_t i = 0; i < p->nargs && status == SH_OK; i++) {
-        lent[i] = !p->args[i].block;
-        status = add_block(&p->args[i]);
-        if (lent[i] && status == SH_OK)
-            memset(p->args[i].block, 0, dnnl_memory_desc_get_size(&p->args[i].layout));
-    }
-    workspace *w = status == SH_OK ? open_workspace(p) : NULL;
-    if (w) {
-        least = time_runs(p, w, enough, other);
-        close_workspace(w);
-    }
-    for (uint32_t i = 0; i < p->nargs; i++)
-        if (lent[i] && p->args[i].block) {
-            sh__block_free(p->args[i].block, p->args[i].capacity);
-            p->args[i].block = NULL;
-        }
-    return least;
+    return SH_OK;
 }
 
 /* ---- layouts ---- */
 
 dnnl_status_t sh__layout_of(const int64_t *sizes, sh_layout layout, dnnl_memory_desc_t *described) {
-    static const dnnl_format_tag_t tags[SH_LAYOUTS] = {dnnl_nchw, dnnl_nhwc, dnnl_nChw16c};
+    static const dnnl_format_tag_t tags[SH_LAYOUTS] = {dnnl_nchw, dnnl_nhwc};
     const dnnl_dims_t all = {sizes[0], sizes[1], sizes[2], sizes[3]};
     return dnnl_memory_desc_init_by_tag(described, 4, all, dnnl_f32, tags[layout]);
 }
@@ -257,8 +209,6 @@ bool sh__layout_is_plain(const sh_plan_value *value, sh_layout layout) {
     const int64_t *sizes = value->spec.sizes;
     if (value->spec.ndim != 4) return false;
     if (layout == SH_LAYOUT_PLAIN) return true;
-    if (layout == SH_LAYOUT_BLOCKED)
-        return sizes[1] % 16 == 0 && sizes[2] == 1 && sizes[3] == 1 && sh__value_is_contiguous(value);
     static const int order[] = {1, 3, 2, 0};
     int64_t stride = 1;
     for (int i = 0; i < 4; i++) {

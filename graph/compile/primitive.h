@@ -4,7 +4,7 @@
  * other argument which of the plan's values it is; a workspace has memory objects of its own for them, whose addresses
  * are set again only when they change. Scratch memory is the frame's.
  *
- * oneDNN works on values in three layouts: as they lie, channels last, or in blocks of 16 channels. A primitive is for as
+ * Values have two layouts here: as they lie, or channels last. A primitive is for as
  * many threads as OpenMP would have given when it was made, so a plan is good for that number of threads only.
  *
  *     sh_primitive *p = sh__primitive_new(descriptor, "conv");
@@ -17,13 +17,12 @@
 #include "graph/compile/plan.h"
 
 typedef enum sh_layout {
-    SH_LAYOUT_PLAIN,   /* by the value's strides */
-    SH_LAYOUT_LAST,    /* channels last: nhwc */
-    SH_LAYOUT_BLOCKED, /* nChw16c; channels past the last are 0 */
+    SH_LAYOUT_PLAIN, /* by the value's strides */
+    SH_LAYOUT_LAST,  /* channels last: nhwc */
     SH_LAYOUTS
 } sh_layout;
 
-enum { SH_PRIMITIVE_ARGUMENTS = 8, SH_NO_VALUE = UINT32_MAX, SH_PRIMITIVE_OTHER = 8 << 20 };
+enum { SH_PRIMITIVE_ARGUMENTS = 8, SH_NO_VALUE = UINT32_MAX };
 
 typedef struct sh_primitive_argument {
     int role; /* DNNL_ARG_... */
@@ -62,10 +61,8 @@ sh_status sh__primitive_pack(sh_primitive *p, int role, const dnnl_memory_desc_t
 /* The argument of a role, or NULL. */
 sh_primitive_argument *sh__primitive_argument(sh_primitive *p, int role);
 
-/* Nanoseconds that one run takes when nothing of its memory is in a core's own caches, as in the midst of a plan: the least of
- * a few on memory made for this, given up once it is clear that it takes more than twice `enough`. `other`, of
- * SH_PRIMITIVE_OTHER bytes, is what the caches are filled with in between. Negative: an error. Constants need not be packed. */
-double sh__primitive_time(sh_primitive *p, double enough, char *other);
+/* Zeros for constants that are not packed: to measure with. */
+sh_status sh__primitive_reserve(sh_primitive *p);
 
 /* How oneDNN describes f32 of these four sizes in a layout; PLAIN is row-major. */
 dnnl_status_t sh__layout_of(const int64_t *sizes, sh_layout layout, dnnl_memory_desc_t *described);

@@ -64,7 +64,7 @@ static void note_moves(sh_blocker *b, const sh_conv_choice *c) {
         if (c->conv.after.at[i].kind == SH_POSTOP_ADD) read_later(b, c->conv.after.at[i].value, c->last);
 }
 
-/* A sum into the other operand's memory needs no memory of its own, and is all that Winograd can do. */
+/* A sum into the other operand's memory needs no memory of its own. */
 static void settle_sum(const sh_blocker *b, sh_conv_choice *c) {
     if (sh__layout_is_plain(&b->plan->values[c->conv.output], SH_LAYOUT_LAST)) return;
     for (uint32_t i = 0; i < c->conv.after.n; i++) {
@@ -143,9 +143,9 @@ sh_status sh__block_find(sh_blocker *b, const sh_block_options *options) {
     for (uint32_t i = 0; i < b->nproducts; i++) note_product_moves(b, &b->products[i]);
     for (uint32_t i = 0; i < b->nchoices; i++) note_moves(b, &b->choices[i]);
     for (uint32_t i = 0; i < b->nchoices; i++) settle_sum(b, &b->choices[i]);
-    const uint32_t all = options->ways ? options->ways : SH_CONV_EVERY_WAY;
+    const uint32_t all = options->ways ? options->ways : (1u << SH_CONV_WAYS) - 1;
     SH_TRY(sh__conv_choose(b->choices, b->nchoices, options->winograd == SH_WINOGRAD_OFF ? 0 : all));
     for (uint32_t mark = 1; mark <= b->nchoices; mark++)
-        if (!b->choices[mark - 1].made) give_back(b, mark);
+        if (!b->choices[mark - 1].direct && !b->choices[mark - 1].winograd) give_back(b, mark);
     return SH_OK;
 }

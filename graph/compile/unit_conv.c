@@ -124,15 +124,6 @@ bool sh__conv_take_step(const sh_plan *plan, const sh_plan_step *step, uint32_t 
 
 /* ---- making ---- */
 
-sh_layout sh__conv_writes(sh_conv_way way) {
-    return way == SH_CONV_LAST ? SH_LAYOUT_LAST : SH_LAYOUT_BLOCKED;
-}
-
-/* Few channels are read as they lie: blocks would be mostly padding. */
-sh_layout sh__conv_reads(const sh_conv_unit *conv, sh_conv_way way) {
-    return way == SH_CONV_BLOCKED && conv->shape.channels < 8 ? SH_LAYOUT_PLAIN : sh__conv_writes(way);
-}
-
 static dnnl_status_t describe_weight(const sh_conv_unit *conv, bool plain, dnnl_memory_desc_t *d) {
     const int64_t groups = conv->shape.groups, *sizes = conv->weight->sizes, *strides = conv->weight->strides;
     const int64_t rows = sizes[0] / groups;
@@ -146,50 +137,34 @@ static dnnl_status_t describe_weight(const sh_conv_unit *conv, bool plain, dnnl_
                  : dnnl_memory_desc_init_by_tag(d, n, of, dnnl_f32, dnnl_format_tag_any);
 }
 
-static sh_status describe(const sh_conv_unit *conv, sh_conv_way way, dnnl_convolution_desc_t *d,
-                          dnnl_memory_desc_t *result) {
+static dnnl_status_t describe(const sh_conv_unit *conv, dnnl_convolution_desc_t *d,
+                              dnnl_memory_desc_t *result) {
     const sh_conv_shape *s = &conv->shape;
     const int64_t in[] = {s->batch, s->channels, s->in[0], s->in[1]};
     const int64_t out[] = {s->batch, s->outputs, s->out[0], s->out[1]};
     const dnnl_dims_t outputs = {s->outputs}, gaps = {s->dilation[0] - 1, s->dilation[1] - 1};
-    const dnnl_alg_kind_t algorithm =
-        way >= SH_CONV_WINOGRAD_2 ? dnnl_convolution_winograd : dnnl_convolution_direct;
     dnnl_memory_desc_t source, weight, bias;
-    dnnl_status_t status = sh__layout_of(in, sh__conv_reads(conv, way), &source);
-    if (!status) status = sh__layout_of(out, sh__conv_writes(way), result);
+    dnnl_status_t status = sh__layout_of(in, SH_LAYOUT_LAST, &source);
+    if (!status) status = sh__layout_of(out, SH_LAYOUT_LAST, result);
     if (!status) status = describe_weight(conv, false, &weight);
     if (!status) status = dnnl_memory_desc_init_by_tag(&bias, 1, outputs, dnnl_f32, dnnl_a);
     if (!status)
-        status = dnnl_dilated_convolution_forward_desc_init(d, dnnl_forward_inference, algorithm, &source,
-                                                            &weight, s->has_bias ? &bias : NULL, result,
-                                                            s->stride, gaps, s->before, s->after);
-    return status ? SH_PASS : SH_OK;
+        status = dnnl_dilated_convolution_forward_desc_init(
+            d, dnnl_forward_inference, dnnl_convolution_direct, &source, &weight, s->has_bias ? &bias : NULL,
+            result, s->stride, gaps, s->before, s->after);
+    return status;
 }
 
-/* Those that are plain loops are no use; of Winograd's, the one with the tile that is meant. */
-static bool is_wanted(sh_conv_way way, const char *implementation) {
-    if (way == SH_CONV_WINOGRAD_2) return strstr(implementation, "wino_2x3") != NULL;
-    if (way == SH_CONV_WINOGRAD_4) return strstr(implementation, "wino_4x3") != NULL;
-    return strncmp(implementation, "ref", 3) != 0 && strncmp(implementation, "gemm", 4) != 0;
-}
-
-/* The first of oneDNN's implementations that is wanted; NULL: none. */
-static dnnl_primitive_desc_t find_descriptor(dnnl_engine_t engine, sh_conv_way way,
-                                             const dnnl_convolution_desc_t *d, dnnl_primitive_attr_t attr) {
-    dnnl_primitive_desc_iterator_t at;
+/* The first of oneDNN's implementations that is more than plain loops, or patches and a product. NULL: none. */
+static dnnl_primitive_desc_t find_descriptor(dnnl_engine_t engine, const dnnl_convolution_desc_t *d,
+                                             dnnl_primitive_attr_t attr) {
     dnnl_primitive_desc_t found = NULL;
-    if (dnnl_primitive_desc_iterator_create(&at, d, attr, engine, NULL) != dnnl_success) return NULL;
-    do {
-        const char *name = "ref";
-        found = dnnl_primitive_desc_iterator_fetch(at);
-        if (!found) break;
-        dnnl_primitive_desc_query(found, dnnl_query_impl_info_str, 0, &name);
-        if (is_wanted(way, name)) break;
-        dnnl_primitive_desc_destroy(found);
-        found = NULL;
-    } while (dnnl_primitive_desc_iterator_next(at) == dnnl_success);
-    dnnl_primitive_desc_iterator_destroy(at);
-    return found;
+    const char *name = "ref";
+    if (dnnl_primitive_desc_create(&found, d, attr, engine, NULL) != dnnl_success) return NULL;
+    dnnl_primitive_desc_query(found, dnnl_query_impl_info_str, 0, &name);
+    if (strncmp(name, "ref", 3) != 0 && strncmp(name, "gemm", 4) != 0) return found;
+    dnnl_primitive_desc_destroy(found);
+    return NULL;
 }
 
 static sh_status bind_all(const sh_conv_unit *conv, const dnnl_memory_desc_t *result, sh_primitive *p) {
@@ -201,15 +176,15 @@ static sh_status bind_all(const sh_conv_unit *conv, const dnnl_memory_desc_t *re
     return sh__postop_bind(&conv->after, result, p);
 }
 
-sh_primitive *sh__conv_new(const sh_conv_unit *conv, sh_conv_way way) {
+sh_primitive *sh__conv_new(const sh_conv_unit *conv) {
     dnnl_engine_t engine = sh__primitive_engine();
     dnnl_convolution_desc_t d;
     dnnl_memory_desc_t result;
     dnnl_primitive_attr_t attr = NULL;
-    if (!engine || describe(conv, way, &d, &result) != SH_OK) return NULL;
+    if (!engine || describe(conv, &d, &result) != dnnl_success) return NULL;
     dnnl_primitive_desc_t descriptor = NULL;
     if (sh__postop_attributes(&conv->after, &result, &attr) == dnnl_success)
-        descriptor = find_descriptor(engine, way, &d, attr);
+        descriptor = find_descriptor(engine, &d, attr);
     if (attr) dnnl_primitive_attr_destroy(attr);
     sh_primitive *p = descriptor ? sh__primitive_new(descriptor) : NULL;
     if (!p) return NULL;
@@ -228,16 +203,19 @@ static float channel(const sh_tensor *t, int64_t i) {
     return ((const float *)(const void *)t->data)[i * t->strides[axis]];
 }
 
-static sh_status pack_bias(const sh_conv_unit *conv, sh_primitive *p) {
-    const sh_primitive_argument *a = sh__primitive_argument(p, DNNL_ARG_BIAS);
-    float *sums = sh__alloc((size_t)conv->shape.outputs * sizeof *sums);
-    if (!sums) return SH_ERROR_MEMORY;
+void sh__conv_bias(const sh_conv_unit *conv, float *sums) {
     for (int64_t i = 0; i < conv->shape.outputs; i++) {
         double sum = 0;
         for (int64_t k = 0; k < conv->shape.has_bias; k++) sum += (double)channel(conv->biases[k], i);
         sums[i] = (float)sum;
     }
-    const dnnl_memory_desc_t layout = a->layout;
+}
+
+static sh_status pack_bias(const sh_conv_unit *conv, sh_primitive *p) {
+    const dnnl_memory_desc_t layout = sh__primitive_argument(p, DNNL_ARG_BIAS)->layout;
+    float *sums = sh__alloc((size_t)conv->shape.outputs * sizeof *sums);
+    if (!sums) return SH_ERROR_MEMORY;
+    sh__conv_bias(conv, sums);
     const sh_status status = sh__primitive_pack(p, DNNL_ARG_BIAS, &layout, sums);
     sh__free(sums);
     return status;

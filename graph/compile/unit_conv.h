@@ -1,4 +1,4 @@
-/* unit_conv.h - a 2-d convolution of f32 with a constant weight, and the ways in which oneDNN does it. */
+/* unit_conv.h - a 2-d convolution of f32 with a constant weight, and what follows it. */
 #ifndef SH_GRAPH_COMPILE_UNIT_CONV_H
 #define SH_GRAPH_COMPILE_UNIT_CONV_H
 
@@ -21,18 +21,6 @@ typedef struct sh_conv_unit {
     sh_postops after;
 } sh_conv_unit;
 
-/* Winograd's minimal filtering F(m x m, 3 x 3) adds up transformed numbers: fewer products, larger errors, and an Inf or NaN
- * spreads over its neighbours. Largest error against f64, relative to the largest result, of weights and inputs from
- * [-1, 1]: see tests/test_blocked.c, which prints them. */
-typedef enum sh_conv_way {
-    SH_CONV_LAST,       /* channels last */
-    SH_CONV_BLOCKED,    /* nChw16c */
-    SH_CONV_WINOGRAD_2, /* F(2x2, 3x3) on nChw16c */
-    SH_CONV_WINOGRAD_4, /* F(4x4, 3x3) on nChw16c */
-    SH_CONV_WAYS,
-    SH_CONV_EVERY_WAY = (1 << SH_CONV_WAYS) - 1 /* a set of ways has a bit for each */
-} sh_conv_way;
-
 /* Is the step a convolution that this can do? Then it is described, without what is fused. */
 bool sh__conv_read(const sh_plan *plan, const sh_plan_step *step, sh_conv_unit *conv);
 /* Takes a padding with zeros in front of it over: the step that makes its input. */
@@ -40,11 +28,11 @@ bool sh__conv_take_pad(const sh_plan *plan, const sh_plan_step *pad, sh_conv_uni
 /* Takes what a step makes of its result over: a function, a sum. `from` is the value as it is so far. */
 bool sh__conv_take_step(const sh_plan *plan, const sh_plan_step *step, uint32_t from, sh_conv_unit *conv);
 
-sh_layout sh__conv_reads(const sh_conv_unit *conv, sh_conv_way way);
-sh_layout sh__conv_writes(sh_conv_way way);
-/* The primitive, constants not packed, source and result bound to no value yet. NULL: an error, or, without one, oneDNN does not
- * do it this way, or only slowly. */
-sh_primitive *sh__conv_new(const sh_conv_unit *conv, sh_conv_way way);
+/* oneDNN's primitive for it, channels last; constants not packed, source and result bound to no value yet. NULL: an error, or,
+ * without one, oneDNN has no more than plain loops for it. */
+sh_primitive *sh__conv_new(const sh_conv_unit *conv);
 sh_status sh__conv_pack(const sh_conv_unit *conv, sh_primitive *p);
+/* The sum of its biases, or 0, for each output. */
+void sh__conv_bias(const sh_conv_unit *conv, float *sums);
 
 #endif

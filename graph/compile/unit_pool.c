@@ -67,7 +67,7 @@ static bool read_mean(const sh_plan_step *step, window *w) {
     return first + second == 5 && (first == 2 || second == 2) && read_adaptive(w);
 }
 
-static bool read_pool(const sh_plan *plan, const sh_plan_step *step, sh_layout layout, window *w) {
+static bool read_pool(const sh_plan *plan, const sh_plan_step *step, window *w) {
     const uint32_t self = sh__step_value(step, "self");
     if (self == UINT32_MAX || !sh__step_is_own(plan, step)) return false;
     const sh_spec *in = &plan->values[self].spec, *out = &plan->values[step->results[0]].spec;
@@ -75,7 +75,6 @@ static bool read_pool(const sh_plan *plan, const sh_plan_step *step, sh_layout l
     *w = (window){.out = {in->sizes[0], in->sizes[1], 1, 1}};
     memcpy(w->in, in->sizes, 4 * sizeof *w->in);
     if (out->ndim == 4) memcpy(w->out, out->sizes, 4 * sizeof *w->out);
-    if (out->ndim != 4 && layout == SH_LAYOUT_BLOCKED && in->sizes[1] % 16 != 0) return false;
     for (int i = 0; i < 4; i++)
         if (w->in[i] == 0 || w->out[i] == 0) return false;
     switch (step->op->id) {
@@ -101,12 +100,12 @@ static sh_primitive *bound(sh_primitive *p, const int *roles, const dnnl_memory_
     return p;
 }
 
-sh_primitive *sh__pool_new(const sh_plan *plan, const sh_plan_step *step, sh_layout layout) {
+sh_primitive *sh__pool_new(const sh_plan *plan, const sh_plan_step *step) {
     window w;
     dnnl_memory_desc_t from, to;
     dnnl_pooling_desc_t d;
-    if (!read_pool(plan, step, layout, &w)) return NULL;
-    if (sh__layout_of(w.in, layout, &from) || sh__layout_of(w.out, layout, &to)) return NULL;
+    if (!read_pool(plan, step, &w)) return NULL;
+    if (sh__layout_of(w.in, SH_LAYOUT_LAST, &from) || sh__layout_of(w.out, SH_LAYOUT_LAST, &to)) return NULL;
     if (dnnl_pooling_forward_desc_init(&d, dnnl_forward_inference, w.algorithm, &from, &to, w.stride,
                                        w.kernel, w.before, w.after))
         return NULL;
@@ -114,14 +113,15 @@ sh_primitive *sh__pool_new(const sh_plan *plan, const sh_plan_step *step, sh_lay
                  (const dnnl_memory_desc_t *[]){&from, &to}, 2);
 }
 
-sh_primitive *sh__eltwise_new(const sh_plan *plan, const sh_plan_step *step, sh_layout layout) {
+sh_primitive *sh__eltwise_new(const sh_plan *plan, const sh_plan_step *step) {
     const uint32_t self = sh__step_value(step, "self");
     sh_postops ops = {0};
     dnnl_memory_desc_t at;
     dnnl_eltwise_desc_t d;
     if (self == UINT32_MAX || !sh__step_is_own(plan, step) || !sh__postop_function(step, &ops) || ops.n != 1)
         return NULL;
-    if (plan->values[self].spec.ndim != 4 || sh__layout_of(plan->values[self].spec.sizes, layout, &at))
+    if (plan->values[self].spec.ndim != 4 ||
+        sh__layout_of(plan->values[self].spec.sizes, SH_LAYOUT_LAST, &at))
         return NULL;
     if (dnnl_eltwise_forward_desc_init(&d, dnnl_forward_inference, ops.at[0].function, &at, ops.at[0].alpha,
                                        ops.at[0].beta))
@@ -130,7 +130,7 @@ sh_primitive *sh__eltwise_new(const sh_plan *plan, const sh_plan_step *step, sh_
                  (const dnnl_memory_desc_t *[]){&at, &at}, 2);
 }
 
-sh_primitive *sh__binary_new(const sh_plan *plan, const sh_plan_step *step, sh_layout layout) {
+sh_primitive *sh__binary_new(const sh_plan *plan, const sh_plan_step *step) {
     const uint32_t self = sh__step_value(step, "self"), other = sh__step_value(step, "other");
     dnnl_memory_desc_t at;
     dnnl_binary_desc_t d;
@@ -141,7 +141,8 @@ sh_primitive *sh__binary_new(const sh_plan *plan, const sh_plan_step *step, sh_l
     const sh_spec *a = &plan->values[self].spec, *b = &plan->values[other].spec;
     if (sh_value_is_number(alpha) && sh_value_as_double(alpha) != 1) return NULL;
     if (a->ndim != 4 || b->ndim != 4 || memcmp(a->sizes, b->sizes, 4 * sizeof *a->sizes) != 0) return NULL;
-    if (sh__layout_of(a->sizes, layout, &at) || dnnl_binary_desc_init(&d, dnnl_binary_add, &at, &at, &at))
+    if (sh__layout_of(a->sizes, SH_LAYOUT_LAST, &at) ||
+        dnnl_binary_desc_init(&d, dnnl_binary_add, &at, &at, &at))
         return NULL;
     return bound(sh__primitive_of(&d, &none, NULL), (int[]){DNNL_ARG_SRC_0, DNNL_ARG_SRC_1, DNNL_ARG_DST},
                  (const dnnl_memory_desc_t *[]){&at, &at, &at}, 3);

@@ -1,5 +1,5 @@
-/* unit_pool.h - what else stays in oneDNN's layouts between convolutions: pooling, functions and sums of values, and channels
- * joined. Each is made for values in one layout, which all of them have; source and result are bound to no value yet. */
+/* unit_pool.h - what else stays channels last between convolutions: pooling, functions and sums of values, and channels
+ * joined. All of it is channels last; source and result are bound to no value yet. */
 #ifndef SH_GRAPH_COMPILE_UNIT_POOL_H
 #define SH_GRAPH_COMPILE_UNIT_POOL_H
 
@@ -7,11 +7,11 @@
 
 /* A max_pool2d, avg_pool2d, adaptive_avg_pool2d, or a mean over both axes of a plane. NULL: an error, or, without one, it is none
  * that oneDNN does as we do. oneDNN's largest element may miss a NaN. */
-sh_primitive *sh__pool_new(const sh_plan *plan, const sh_plan_step *step, sh_layout layout);
+sh_primitive *sh__pool_new(const sh_plan *plan, const sh_plan_step *step);
 /* An elementwise function of `self`. */
-sh_primitive *sh__eltwise_new(const sh_plan *plan, const sh_plan_step *step, sh_layout layout);
+sh_primitive *sh__eltwise_new(const sh_plan *plan, const sh_plan_step *step);
 /* self + other, of equal shapes; DNNL_ARG_SRC_0 and DNNL_ARG_SRC_1. */
-sh_primitive *sh__binary_new(const sh_plan *plan, const sh_plan_step *step, sh_layout layout);
+sh_primitive *sh__binary_new(const sh_plan *plan, const sh_plan_step *step);
 
 /* ---- channels joined, channels last ---- */
 
