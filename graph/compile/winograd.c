@@ -1,6 +1,7 @@
 /* winograd.c - see winograd.h.
  *
- * The products run in tile.h's loops, with filters in panels that stay in the first-level cache while all tiles of a block pass.
+ * The products run in tile.h's loops, with filters in panels that stay in the first-level cache while all tiles of a block pass; the
+ * first of them has the next panel fetched, as filters are read once a block, from far away.
  * Points lie a line further apart than they are long: powers of two would meet in one set of the cache. */
 #include "graph/compile/winograd.h"
 
@@ -125,7 +126,8 @@ static void multiply(const sh_winograd_unit *u, const rooms *r, sh_tile_fn *tile
                        .ntaps = channels,
                        .taps = width == PANEL ? r->taps : r->taps + channels,
                        .c_row = outputs,
-                       .lines = 1};
+                       .lines = 1,
+                       .ahead = channels * PANEL};
     tile(&t, n, width);
 }
 

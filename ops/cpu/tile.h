@@ -25,6 +25,7 @@ typedef struct sh_tile {
     int64_t c_row;
     int64_t lines, b_line, c_line;
     bool accumulate; /* adds to what is in c, instead of the bias */
+    int64_t ahead;   /* so many elements behind each place of b is what is soon read: a hint; 0: nothing */
 } sh_tile;
 
 typedef void sh_tile_fn(const sh_tile *tile, int64_t rows, int64_t columns);
