@@ -34,6 +34,7 @@ typedef struct sh_plan_buffer {
     sh_tensor *tensor;    /* CONSTANT: one reference */
     uint32_t first, last; /* the steps between which it is in use; set by sealing */
     size_t at;            /* ARENA: bytes from its start, a multiple of 64; set by sealing */
+    uint32_t own;         /* the value that is its tensor itself, no view; UINT32_MAX: none; set by sealing */
     sh_spec spec;         /* FRESH: of the tensor that each run makes; set by sealing */
 } sh_plan_buffer;
 

@@ -98,13 +98,6 @@ static sh_status run_mixed(const sh_plan *plan, sh_workspace *w) {
 
 /* ---- outputs ---- */
 
-/* Is the value its buffer's own tensor, and not a view of it? */
-static bool is_base(const sh_plan_value *value, const sh_tensor *base) {
-    return !value->at && base->dtype == value->spec.dtype && base->ndim == value->spec.ndim &&
-           memcmp(base->sizes, value->spec.sizes, base->ndim * sizeof *base->sizes) == 0 &&
-           memcmp(base->strides, value->strides, base->ndim * sizeof *base->strides) == 0;
-}
-
 /* A view's offset is in its own elements. */
 static sh_tensor *view_of(const sh_plan_value *value, const sh_tensor *base) {
     sh_tensor *view = sh__tensor_view(base);
@@ -124,7 +117,7 @@ sh_tensor *sh__real_tensor(const sh_plan *plan, sh_workspace *w, uint32_t id) {
         sh_fail(SH_ERROR_VALUE, "%%%s of a plan has no value yet", value->name);
         return NULL;
     }
-    sh_tensor *t = is_base(value, base) ? sh_keep(base) : view_of(value, base);
+    sh_tensor *t = plan->buffers[value->buffer].own == id ? sh_keep(base) : view_of(value, base);
     if (t) w->made[id] = sh_value_tensor(t);
     return t;
 }

@@ -52,17 +52,27 @@ static void choose_homes(sh_plan *plan) {
     for (uint32_t i = 0; i < plan->noutputs; i++) make_fresh(plan, plan->outputs[i]);
 }
 
-/* What a buffer's own tensor is: the first value that is all of it as it lies, else plain bytes. */
-static void choose_specs(sh_plan *plan) {
-    for (uint32_t i = 0; i < plan->nbuffers; i++)
+static bool is_all_of_it(const sh_plan *plan, const sh_plan_value *value) {
+    return !value->at && !value->opaque && sh__value_is_contiguous(value) &&
+           sh__spec_bytes(&value->spec) == plan->buffers[value->buffer].size;
+}
+
+/* What a buffer's own tensor is: of an input or a constant the first value on it; of memory that is made the first that is all
+ * of it as it lies, else plain bytes. */
+static void choose_own(sh_plan *plan) {
+    for (uint32_t i = 0; i < plan->nbuffers; i++) {
+        plan->buffers[i].own = UINT32_MAX;
         plan->buffers[i].spec =
             (sh_spec){.dtype = SH_U8, .ndim = 1, .sizes = {(int64_t)plan->buffers[i].size}};
+    }
     for (uint32_t i = plan->nvalues; i-- > 0;) {
         const sh_plan_value *value = &plan->values[i];
-        if (value->buffer == SH_NO_BUFFER || value->at || value->opaque || !sh__value_is_contiguous(value))
-            continue;
-        if (sh__spec_bytes(&value->spec) == plan->buffers[value->buffer].size)
-            plan->buffers[value->buffer].spec = value->spec;
+        if (value->buffer == SH_NO_BUFFER) continue;
+        sh_plan_buffer *buffer = &plan->buffers[value->buffer];
+        const bool given = buffer->home == SH_HOME_INPUT || buffer->home == SH_HOME_CONSTANT;
+        if (!given && !is_all_of_it(plan, value)) continue;
+        buffer->own = i;
+        buffer->spec = value->spec;
     }
 }
 
@@ -160,7 +170,7 @@ sh_status sh__plan_seal(sh_plan *plan) {
     SH_TRY(do_in_place(plan));
     SH_TRY(sh__arena_place(plan));
     SH_TRY(list_fresh(plan));
-    choose_specs(plan);
+    choose_own(plan);
     drop_constants(plan);
     plan->arena = plan->scratch_at + scratch_of(plan);
     return SH_OK;
