@@ -161,8 +161,23 @@ static sh_compiled_entry *trim(sh_compiled *c) {
     return gone;
 }
 
+/* Against the plan used last. */
+static const char *why(const sh_compiled *c, const sh_guard *guard) {
+    static const char *const reasons[] = {
+        [SH_GUARD_TABLE] = "the dispatch table, a function or a default backend was another",
+        [SH_GUARD_THREAD] = "switches or the chosen backend were others",
+        [SH_GUARD_MODES] = "other modes were pushed, or one was configured anew",
+        [SH_GUARD_MODULE] = "the module, or a tensor of it, had changed",
+        [SH_GUARD_INPUTS] = "the inputs were others in dtype, shape or layout",
+    };
+    if (!c->entries) return "it was called for the first time";
+    const sh_guard_section section = sh__guard_difference(&c->entries->guard, guard);
+    return section == SH_GUARD_SECTIONS ? "a tensor that it was made from was written to" : reasons[section];
+}
+
 static void add(sh_compiled *c, sh_compiled_entry *e) {
     pthread_mutex_lock(&c->lock);
+    e->why = why(c, &e->guard);
     e->next = c->entries;
     c->entries = e;
     c->nentries++;

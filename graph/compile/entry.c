@@ -139,20 +139,6 @@ static char *describe_modes(const making *m) {
     return sh__text_take(&text);
 }
 
-/* Against the plan used last. */
-static const char *why(const sh_compiled *c, const sh_guard *guard) {
-    static const char *const reasons[] = {
-        [SH_GUARD_TABLE] = "the dispatch table, a function or a default backend was another",
-        [SH_GUARD_THREAD] = "switches or the chosen backend were others",
-        [SH_GUARD_MODES] = "other modes were pushed, or one was configured anew",
-        [SH_GUARD_MODULE] = "the module, or a tensor of it, had changed",
-        [SH_GUARD_INPUTS] = "the inputs were others in dtype, shape or layout",
-    };
-    if (!c->entries) return "it was called for the first time";
-    const sh_guard_section section = sh__guard_difference(&c->entries->guard, guard);
-    return section == SH_GUARD_SECTIONS ? "a tensor that it was made from was written to" : reasons[section];
-}
-
 /* ---- an entry ---- */
 
 static sh_status make_plan(making *m) {
@@ -177,7 +163,6 @@ static sh_status make(making *m, uint64_t trace_ns) {
     SH_TRY(status);
     e->inputs = describe_inputs(m);
     e->modes = describe_modes(m);
-    e->why = why(m->c, &e->guard);
     e->trace_ns = trace_ns;
     e->compile_ns = trace_ns + now_ns() - start;
     return e->inputs && e->modes ? SH_OK : SH_ERROR_MEMORY;
