@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dispatch/candidates.h"
+#include "dispatch/copy.h"
 #include "dispatch/device_impl.h"
 #include "dispatch/known.h"
 #include "dispatch/walk.h"
@@ -160,23 +161,41 @@ static sh_status (*the_copier)(sh_tensor *to, const sh_tensor *from);
 void sh__set_copier(sh_status (*copier)(sh_tensor *to, const sh_tensor *from)) { the_copier = copier; }
 sh_status sh__host_copy(sh_tensor *to, const sh_tensor *from) { return the_copier(to, from); }
 
-sh_status sh__copy_into(const sh_call *call, sh_tensor *from) {
-    sh_tensor *to = call->target;
-    if (from == to) return SH_OK;
+static sh_status check_copy(const sh_call *call, const sh_tensor *from) {
+    const sh_tensor *to = call->target;
     if (from->device != to->device)
         return sh_fail(SH_ERROR_DEVICE, "%s: the result is on %s, %s is on %s", sh_call_name(call),
                        sh__device_name(from->device), call->variant == SH_INPLACE ? "self" : "out",
                        sh__device_name(to->device));
     sh_spec spec = {.dtype = (sh_dtype)from->dtype, .ndim = from->ndim};
     memcpy(spec.sizes, from->sizes, sizeof from->sizes);
-    SH_TRY(check_target(call, &spec));
+    return check_target(call, &spec);
+}
+
+sh_status sh__copy_into(const sh_call *call, sh_tensor *from) {
+    sh_tensor *to = call->target;
+    if (from == to) return SH_OK;
+    SH_TRY(check_copy(call, from));
     return sh__is_remote(to)       ? sh__device_copy(to, from)
            : to->device == SH_META ? SH_OK
                                    : the_copier(to, from);
 }
 
-static sh_status copy_to_target(sh_call *call) {
-    SH_TRY(sh__copy_into(call, call->results[0].as.tensor));
+static sh_status (*the_copying_op)(sh_tensor *to, sh_tensor *from);
+
+void sh__set_copying_op(sh_status (*op)(sh_tensor *to, sh_tensor *from)) { the_copying_op = op; }
+
+/* That a composite writes to its target is seen by the modes that see what it is made of. */
+static sh_status copy_by_op(const sh_call *call, sh_tensor *from) {
+    if (from == call->target) return SH_OK;
+    SH_TRY(check_copy(call, from));
+    return the_copying_op(call->target, from);
+}
+
+static sh_status copy_to_target(sh_call *call, const sh_slot *slot) {
+    sh_tensor *from = call->results[0].as.tensor;
+    const bool by_op = slot->composite && !sh__is_remote(call->target);
+    SH_TRY(by_op ? copy_by_op(call, from) : sh__copy_into(call, from));
     call->results[0] = sh_value_tensor(call->target);
     return SH_OK;
 }
@@ -336,7 +355,7 @@ sh_status sh__run_slot(sh_call *call, const sh_slot *slot, sh_turn *turn) {
     if (status >= 0 && (d || slot->form == SH_FORM_RETURNS || !sh__op_infers(call->op)))
         status = complete(call, slot);
     if (SH_UNLIKELY(call->target != NULL) && status >= 0) {
-        status = copy_to_target(call);
+        status = copy_to_target(call, slot);
         if (status >= 0) target_written(call);
     }
     if (SH_UNLIKELY(status < 0)) return failed(call, slot, status);

@@ -4,6 +4,7 @@
 #include <omp.h>
 #endif
 
+#include "dispatch/copy.h"
 #include "ops/fast.h"
 #include "ops/kernels.h"
 
@@ -53,6 +54,10 @@ static sh_status copy_into(sh_tensor *to, const sh_tensor *from) {
     return sh_cpu_copy(to, to, (sh_tensor *)(uintptr_t)from, false);
 }
 
+static sh_status copy_by_op(sh_tensor *to, sh_tensor *from) {
+    return sh_copy_(to, from) ? SH_OK : sh_error()->code;
+}
+
 #ifdef _OPENMP
 /* The threads of OpenMP's pool do not live on in a forked child; one thread needs no pool. */
 static void one_thread(void) { omp_set_num_threads(1); }
@@ -63,5 +68,6 @@ __attribute__((constructor(101))) static void install(void) {
     pthread_atfork(NULL, NULL, one_thread);
 #endif
     sh__set_copier(copy_into);
+    sh__set_copying_op(copy_by_op);
     sh__table_install(sh__ops, SH_OP_BUILTIN_COUNT, sh__builtin_kernels, sh__builtin_kernel_count);
 }

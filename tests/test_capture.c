@@ -9,6 +9,7 @@
 #include "dispatch/memory.h"
 #include "graph/record.h"
 #include "modes/spec.h"
+#include "ops/compare.h"
 #include "ops/ops.h"
 
 static bool error_says(sh_status code, const char *part) {
@@ -186,6 +187,24 @@ Test(capture, at_dispatch_level_composites_are_recorded_as_what_they_are_made_of
     sh_capture_input(c, x, "x");
     SH_WITH_MODE(sh_capture_mode(c)) sh_linear(x, w);
     cr_expect(records(sh_capture_graph(c, (sh_tensors){NULL, 0}), split_linear));
+    sh_capture_free(c);
+}
+
+Test(capture, at_dispatch_level_a_composite_that_writes_is_a_copy_into_its_target) {
+    sh_capture *c = sh_capture_new(&(sh_capture_options){.level = SH_LEVEL_DISPATCH});
+    sh_tensor *x = sh_rand(SH_SIZES(2)), *z = sh_zeros(SH_SIZES(2, 2));
+    sh_capture_input(c, x, "x");
+    sh_capture_input(c, z, "z");
+    SH_WITH_MODE(sh_capture_mode(c)) sh_call_op("outer", x, x, SH_NAMED("out", z));
+    cr_expect(sh_equal(z, sh_outer(x, x)));
+    cr_expect(records(
+        sh_capture_graph(c, SH_LIST(z)),
+        "    %x : [num_users=2] = placeholder[target=x]\n"
+        "    %z : [num_users=1] = placeholder[target=z]\n"
+        "    %unsqueeze : [num_users=1] = call_function[target=unsqueeze](args = (%x, 1), kwargs = {})\n"
+        "    %mul : [num_users=1] = call_function[target=mul](args = (%unsqueeze, %x), kwargs = {})\n"
+        "    %copy_ : [num_users=1] = call_function[target=copy_](args = (%z, %mul), kwargs = {})\n"
+        "    return copy_"));
     sh_capture_free(c);
 }
 
