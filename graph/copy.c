@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dispatch/copy.h"
 #include "graph/given.h"
 #include "graph/graph_impl.h"
 #include "graph/identity.h"
@@ -180,8 +181,13 @@ sh_status sh_graph_graph_copy(sh_graph *graph, sh_node_map *map, sh_arg *output)
 
 /* ---- whole graphs ---- */
 
+/* In the same layout, by which sums round. */
 static sh_tensor *copy_of(const sh_tensor *t) {
     sh_switch off;
+    if (t->device == SH_HOST && t->data) {
+        sh_tensor *copy = sh__tensor_double(t);
+        return copy ? sh__own(copy) : NULL;
+    }
     sh_switch_off(&off, SH_OFF_ALL);
     sh_tensor *copy = sh_clone((sh_tensor *)(uintptr_t)t);
     sh_switch_end(&off);

@@ -229,6 +229,22 @@ Test(graph_edit, nodes_of_another_graph_are_copied_in_and_their_weights_come_alo
     sh_graph_free(to);
 }
 
+Test(graph_edit, tensors_are_copied_in_their_layout) {
+    SH_SCOPE {
+        sh_graph *g = sh_graph_new();
+        sh_tensor *w = sh_transpose(sh_rand(SH_SIZES(2, 3)), 0, 1);
+        sh_graph_set_attr(g, "w", w);
+        sh_graph_output(g, SH_ARG(sh_graph_get_attr(g, "w")));
+        sh_graph *copy = sh_graph_clone(g);
+        cr_assert(copy != NULL);
+        const sh_tensor *own = sh_graph_attr(copy, "w");
+        cr_expect(own != w && sh_equal((sh_tensor *)(uintptr_t)own, w));
+        cr_expect(sh_tensor_strides(own)[0] == 1 && sh_tensor_strides(own)[1] == 3);
+        sh_graph_free(copy);
+        sh_graph_free(g);
+    }
+}
+
 Test(graph_edit, ten_thousand_nodes_in_a_chain_are_copied) {
     sh_graph *g = sh_graph_new();
     sh_node *node = sh_graph_placeholder(g, "x");
