@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dispatch/copy.h"
 #include "graph/bind.h"
 #include "graph/recorder.h"
 #include "tests/random_maker.h"
@@ -126,15 +127,8 @@ static sh_tensor *odd(sh_tensor *t) {
 }
 
 static sh_tensor *copy_of(const sh_tensor *t) {
-    const int ndim = sh_tensor_ndim(t);
-    int64_t reach = 1;
-    for (int i = 0; i < ndim; i++) reach += (t->sizes[i] - 1) * t->strides[i];
-    if (!t->numel) return sh_tensor_new(sh_tensor_dtype(t), sh_ints_of(t->sizes, (size_t)ndim));
-    sh_tensor *base = sh_tensor_new(sh_tensor_dtype(t), SH_SIZES(reach));
-    memset(sh_tensor_data(base), 0, (size_t)reach * sh_dtype_size(sh_tensor_dtype(t)));
-    sh_tensor *copy = sh_tensor_as_strided(base, sh_ints_of(t->sizes, (size_t)ndim),
-                                           sh_ints_of(t->strides, (size_t)ndim), 0);
-    return sh_copy_(copy, (sh_tensor *)(uintptr_t)t);
+    sh_tensor *copy = sh__tensor_double(t);
+    return copy ? sh__own(copy) : NULL;
 }
 
 static void guard(random_maker *m, const sh_tensor *t) {

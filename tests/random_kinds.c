@@ -46,15 +46,18 @@ static void scaled_sum(random_maker *m) {
         PUT_WITH(m, coin() ? "add" : "sub", SH_ARGS(x.node, y), SH_KWARG("alpha", coin() ? 2.0 : -0.5));
 }
 
+/* Integers are not divided: what is no error for these numbers may be one for others. */
 static void rough_binary(random_maker *m) {
-    static const char *const any[] = {"eq",   "ne",          "lt",          "le",          "gt",
-                                      "ge",   "logical_and", "logical_or",  "logical_xor", "remainder",
-                                      "fmod", "pow",         "floor_divide"};
+    static const char *const any[] = {"eq", "ne",          "lt",         "le",         "gt",
+                                      "ge", "logical_and", "logical_or", "logical_xor"};
+    static const char *const real[] = {"remainder", "fmod", "pow", "floor_divide"};
     static const char *const bits[] = {"bitwise_and", "bitwise_or", "bitwise_xor"};
-    const bool integers = random_one_in(4);
-    const random_value x = random_any(m, integers ? is_integer : NULL);
-    const sh_arg y = random_operand(m, integers ? is_integer : NULL);
-    if (x.node) PUT(m, integers ? RANDOM_PICK(bits) : RANDOM_PICK(any), x.node, y);
+    const int64_t kind = random_int(0, 3);
+    const random_wanted wanted = kind == 0 ? is_integer : kind == 1 ? is_float : NULL;
+    const random_value x = random_any(m, wanted);
+    const sh_arg y = random_operand(m, wanted);
+    if (x.node)
+        PUT(m, kind == 0 ? RANDOM_PICK(bits) : kind == 1 ? RANDOM_PICK(real) : RANDOM_PICK(any), x.node, y);
 }
 
 static void ternary(random_maker *m) {

@@ -111,7 +111,7 @@ Test(random_graph, numbers_that_differ_shrink_to_the_one_node) {
             if (differs(copy, (sh_tensors){r.inputs, r.ninputs}, &asked)) {
                 random_graph_shrink(&r, differs, &asked);
                 char *text = random_graph_text(&r);
-                cr_expect(strstr(text, "target=sub") && sh_graph_size(r.graph) <= 4, "%s", text);
+                cr_expect(strstr(text, "target=sub") && sh_graph_size(r.graph) <= 5, "%s", text);
                 free(text);
                 shrunk++;
             }
