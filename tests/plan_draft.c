@@ -159,7 +159,7 @@ static void fill_memory(const draft *d, char **memory) {
         const sh_plan_buffer *buffer = &d->plan->buffers[i];
         memory[i] = aligned_alloc(64, buffer->size / 64 * 64 + 64);
         memset(memory[i], 0xff, buffer->size / 64 * 64 + 64);
-        if (buffer->home == SH_HOME_CONSTANT) memcpy(memory[i], buffer->tensor->data, buffer->size);
+        if (buffer->tensor) memcpy(memory[i], buffer->tensor->data, buffer->size);
     }
     for (uint32_t i = 0; i < d->plan->nvalues && i < DRAFT_VALUES; i++) {
         const sh_plan_value *v = &d->plan->values[i];

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "dispatch/memory_impl.h"
+#include "dispatch/tensor_impl.h"
 #include "graph/compile/copy_unit.h"
 #include "graph/compile/unit_pool.h"
 
@@ -140,6 +140,14 @@ static sh_status make_result(sh_blocker *b, uint32_t value, sh_layout layout, ui
     return SH_OK;
 }
 
+/* A packed constant that nothing else reads goes at once: the next one is packed into its memory. */
+static void drop_packed(sh_blocker *b, uint32_t value) {
+    sh_plan_buffer *buffer = &b->plan->buffers[b->plan->values[value].buffer];
+    if (b->reads[value] != 1 || b->plan->values[value].output) return;
+    sh__release(buffer->tensor);
+    buffer->tensor = NULL;
+}
+
 /* ---- convolutions ---- */
 
 static const sh_postop *added_by(const sh_conv_unit *conv) {
@@ -182,6 +190,7 @@ static sh_status emit_conv(sh_blocker *b, sh_conv_choice *c, const sh_plan_step 
     const bool over = added && added->kind == SH_POSTOP_SUM;
     SH_TRY(make_result(b, c->conv.output, SH_LAYOUT_LAST, over ? reads[1] : SH_NO_VALUE, &result));
     SH_TRY(pack_conv(c, added, reads, result));
+    drop_packed(b, c->conv.weight_value);
     const sh_unit_type *type = c->direct ? &sh__unit_conv : &sh__unit_winograd;
     void *unit = c->direct ? (void *)c->direct : c->winograd;
     c->direct = NULL;
@@ -197,6 +206,7 @@ static sh_status emit_product(sh_blocker *b, sh_product_unit *unit, const sh_pla
         if (unit->after.at[i].kind == SH_POSTOP_ADD) reads[nreads++] = unit->after.at[i].value;
     for (uint32_t i = 0; i < nreads; i++) SH_TRY(need_plain(b, place, reads[i]));
     SH_TRY(sh__product_pack(unit, unit->made));
+    drop_packed(b, unit->weight_value);
     sh_primitive *made = unit->made;
     unit->made = NULL;
     return add_unit(b, place, &sh__unit_product, made, reads, nreads, unit->output);

@@ -43,7 +43,8 @@ bool sh__conv_read(const sh_plan *plan, const sh_plan_step *step, sh_conv_unit *
     memset(conv, 0, sizeof *conv); /* shapes are compared as bytes */
     conv->input = sh__step_value(step, "input");
     conv->output = step->results[0];
-    conv->weight = sh__value_constant(plan, sh__step_value(step, "weight"));
+    conv->weight_value = sh__step_value(step, "weight");
+    conv->weight = sh__value_constant(plan, conv->weight_value);
     const uint32_t bias = sh__step_value(step, "bias");
     if (conv->input == UINT32_MAX || !is_f32(conv->weight, 4)) return false;
     if (bias != UINT32_MAX && !is_f32(sh__value_constant(plan, bias), 1)) return false;

@@ -17,6 +17,7 @@ typedef struct sh_conv_unit {
     sh_conv_shape shape;
     uint32_t input, output; /* values of the draft */
     const sh_tensor *weight;
+    uint32_t weight_value;
     const sh_tensor *biases[SH_CONV_BIASES]; /* shape.has_bias of them, which add up */
     sh_postops after;
 } sh_conv_unit;

@@ -41,7 +41,8 @@ static bool read_operands(const sh_plan *plan, const sh_plan_step *step, const c
                           const char *weight, bool turned, sh_product_unit *p) {
     p->input = sh__step_value(step, input);
     p->output = step->results[0];
-    p->weight = sh__value_constant(plan, sh__step_value(step, weight));
+    p->weight_value = sh__step_value(step, weight);
+    p->weight = sh__value_constant(plan, p->weight_value);
     if (p->input == UINT32_MAX || !is_matrix(p->weight)) return false;
     const sh_plan_value *in = &plan->values[p->input], *out = &plan->values[p->output];
     p->k = p->weight->sizes[turned];

@@ -8,6 +8,7 @@ typedef struct sh_product_unit {
     int64_t m, n, k;        /* [m, k] @ [k, n]; the rows of the input are flattened */
     uint32_t input, output; /* values of the draft, contiguous */
     const sh_tensor *weight;
+    uint32_t weight_value;
     int64_t row, column;   /* strides of the weight as [k, n] */
     const sh_tensor *bias; /* of n, or NULL */
     sh_postops after;
