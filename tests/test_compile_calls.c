@@ -135,6 +135,30 @@ Test(compile_calls, a_read_of_data_is_an_error_that_names_the_result) {
     }
 }
 
+FUNCTION(looks_up, return sh_value_tensor(sh_neg(sh_embedding(y, x)));)
+
+/* Case 53. */
+Test(compile_calls, a_kernel_that_fails_names_the_node_and_the_plan_runs_again) {
+    SH_SCOPE {
+        sh_compiled *c = compile_exactly(looks_up, NULL);
+        sh_tensor *table = some(4, 3);
+        sh_tensor *good = sh_tensor_copy_of((const int64_t[]){0, 3}, SH_I64, SH_SIZES(2));
+        sh_tensor *bad = sh_tensor_copy_of((const int64_t[]){0, 9}, SH_I64, SH_SIZES(2));
+        for (int i = 0; i < 3; i++) {
+            const size_t held = sh_scope_held();
+            cr_expect(call_compiled(c, bad, table) == NULL);
+            cr_expect(eq(sz, sh_scope_held(), held));
+            cr_assert(sh_error() != NULL);
+            cr_expect(strstr(sh_error()->where, "node of a plan embedding") != NULL, "%s", sh_error()->where);
+            expect_error("9");
+            cr_expect(same_bits(call_compiled(c, good, table), call_eager(looks_up, NULL, good, table)));
+            no_error();
+        }
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 1));
+        sh_compiled_free(c);
+    }
+}
+
 FUNCTION(gives_a_number, return sh_value_int(3);)
 
 Test(compile_calls, bad_inputs_and_options_are_errors_that_say_what_was_wrong) {

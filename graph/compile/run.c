@@ -45,7 +45,7 @@ static void take_input(const sh_plan *plan, sh_workspace *w, uint32_t value, sh_
 /* What failed, by the op's name and the node's. */
 static sh_status failed(const sh_plan_step *step, sh_status status) {
     const char *op = step->op ? step->op->name : step->type ? step->type->name : step->name;
-    sh__error_at(op, "plan, node", step->name);
+    sh__error_at(op, "node of a plan", step->name);
     return sh__error_ensure(status);
 }
 
