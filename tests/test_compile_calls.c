@@ -159,6 +159,23 @@ Test(compile_calls, a_kernel_that_fails_names_the_node_and_the_plan_runs_again) 
     }
 }
 
+FUNCTION(draws, return sh_value_tensor(sh_add(sh_dropout(x, .p = 0.5, .training = true),
+                                              sh_sub(sh_rand(SH_SIZES(3, 3)), sh_rand(SH_SIZES(3, 3)))));)
+
+Test(compile_calls, random_numbers_are_drawn_anew_in_the_order_of_the_eager_call) {
+    SH_SCOPE {
+        sh_compiled *c = compile_exactly(draws, NULL);
+        sh_tensor *x = some(3, 3), *eager[3];
+        sh_manual_seed(7);
+        for (int i = 0; i < 3; i++) eager[i] = call_eager(draws, NULL, x, NULL);
+        sh_manual_seed(7);
+        for (int i = 0; i < 3; i++) cr_expect(same_bits(sh_compiled_run(c, x), eager[i]), "draw %d", i);
+        cr_expect(eq(int, same_bits(eager[0], eager[1]), 0));
+        no_error();
+        sh_compiled_free(c);
+    }
+}
+
 FUNCTION(gives_a_number, return sh_value_int(3);)
 
 Test(compile_calls, bad_inputs_and_options_are_errors_that_say_what_was_wrong) {
