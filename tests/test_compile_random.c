@@ -239,7 +239,7 @@ static void check(mode_maker lower, mode_maker upper, uint64_t first) {
     for (unsigned kind = 0; kind < KINDS; kind++) {
         trial t = new_trial(lower, upper, kind);
         const random_graph_how how = how_of(&t, kind);
-        const size_t failing = random_graphs_failing(first + 100000 * kind, 20, &how, differs, &t);
+        const size_t failing = random_graphs_failing(first + 100000 * kind, 40, &how, differs, &t);
         cr_expect(eq(sz, failing, 0), "kind %u: %s", kind, t.what);
         sh_module_release(t.net);
     }

@@ -415,6 +415,7 @@ Test(custom_ops, no_pass_drops_merges_or_overtakes_a_write) {
     cr_assert(eq(sz, sh_graph_eliminate_dead_code(g, NULL, NULL), 0));
     cr_assert(eq(int, sh_pass_cse(g, &changes), SH_OK));
     cr_assert(eq(int, sh_pass_reinplace(g, &changes), SH_OK));
+    cr_assert(eq(int, sh_pass_functionalize(g, &changes), SH_OK));
     cr_assert(eq(sz, sh_graph_size(g), before));
     cr_assert(eq(str, TEXT(sh_node_target(neg)), "neg"), "pick may give s itself, which is used later");
     sh_graph_free(g);

@@ -152,6 +152,7 @@ Test(nulls, modules_interpreters_and_what_works_on_graphs_refuse_null, .init = s
     REFUSED(sh_pass_normalize_arguments(NULL, &c));
     REFUSED(sh_pass_fuse_conv_bn(NULL, &c));
     REFUSED(sh_pass_reinplace(NULL, &c));
+    REFUSED(sh_pass_functionalize(NULL, &c));
     REFUSED(sh_fold_constants(NULL, NULL, &c));
     REFUSED(sh_inline_modules(NULL, NULL, NULL, &c));
     REFUSED(sh_decompose(NULL, NULL, NULL, &c));
@@ -205,7 +206,7 @@ Test(nulls, a_pass_need_not_count, .init = set_up, .fini = tear_down) {
     const sh_pass passes[] = {
         sh_pass_cse,          sh_pass_remove_identities, sh_pass_dead_code,      sh_pass_normalize_arguments,
         sh_pass_fuse_conv_bn, sh_pass_fold_constants,    sh_pass_inline_modules, sh_pass_decompose,
-        sh_pass_reinplace,    sh_pass_to_bf16,           sh_pass_to_f16};
+        sh_pass_reinplace,    sh_pass_functionalize,     sh_pass_to_bf16,        sh_pass_to_f16};
     sh_graph_output(g, sh_arg_node(sh_graph_call_function(g, "neg", n)));
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
         cr_expect(passes[i](g, NULL) == SH_OK, "pass %zu: %s", i, sh_error() ? sh_error()->message : "");

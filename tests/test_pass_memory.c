@@ -106,6 +106,7 @@ static const sh_pass passes[] = {sh_pass_cse,
                                  sh_pass_fold_constants,
                                  sh_pass_inline_modules,
                                  sh_pass_reinplace,
+                                 sh_pass_functionalize,
                                  sh_pass_decompose,
                                  sh_pass_normalize_arguments};
 enum { PASSES = sizeof passes / sizeof *passes };
