@@ -65,7 +65,7 @@ static sh_status resolve(void *user, const sh_node *node, sh_value *value) {
 
 /* Finite, and of a size that neither overflows f16 nor takes long; where it is to be smooth, sin of it is, too. */
 static bool is_tame(const random_maker *m, sh_tensor *t) {
-    enum { LARGEST = 4096 };
+    enum { LARGEST = 30000 };
     if (!t || !sh_tensor_numel(t)) return t != NULL;
     return sh_tensor_numel(t) <= LARGEST &&
            sh_item(sh_amax(sh_abs(sh_to(t, SH_F64)))) <= (m->how->smooth ? 20 : 1000);
@@ -157,6 +157,11 @@ static void choose_shape(random_maker *m) {
     m->ndim = (int)sample_int(1, 4);
     for (int i = 0; i < m->ndim; i++) m->sizes[i] = RANDOM_PICK(sizes);
     if (m->ndim < 3 && random_one_in(4)) m->sizes[m->ndim - 1] = sample_int(15, 40); /* a vector and a rest */
+    if (random_one_in(12)) { /* many blocks of what a loop takes at a time, and a rest */
+        m->ndim = 2;
+        m->sizes[0] = sample_int(1, 9);
+        m->sizes[1] = sample_int(300, 2500);
+    }
     if (random_one_in(40)) m->sizes[0] = 0;
 }
 

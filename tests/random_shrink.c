@@ -286,7 +286,7 @@ static bool try_size(const shrinker *s, int64_t from, int64_t to) {
 }
 
 static bool shrink_sizes(const shrinker *s) {
-    enum { LARGEST = 64 };
+    enum { LARGEST = 2500 };
     bool shrunk = false;
     for (int64_t from = LARGEST; from > 1; from--) {
         bool there = false;
