@@ -3,6 +3,8 @@
 #include <criterion/new/assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "graph/compile/blocked.h"
 #include "graph/compile/conv_way.h"
@@ -256,6 +258,30 @@ Test(blocked, random_nets_agree) {
             cr_expect(le(dbl, blocked(&d, way), 10 * tolerance(way)), "seed %u", seed);
             sh__plan_free(d.plan);
         }
+}
+
+/* ---- compiled ---- */
+
+static sh_value net(sh_values in, void *weight) {
+    sh_tensor *x = in.at[0].as.tensor, *w = ((sh_tensor **)weight)[0];
+    for (int i = 0; i < 3; i++) x = sh_relu(sh_add(x, sh_conv2d(x, w, .padding = {1, 1})));
+    return sh_value_tensor(x);
+}
+
+/* OpenMP's threads are gone there, and oneDNN would wait for them. */
+Test(blocked, a_compiled_net_runs_in_the_child_of_a_fork, .timeout = 60) {
+    sh_tensor *w = values(32, 32, 3, 3), *x = values(1, 32, 64, 64);
+    sh_compiled *c = sh_compile_function(net, &w, &(sh_compile_options){.size = sizeof(sh_compile_options)});
+    const sh_value input = sh_value_tensor(x);
+    sh_tensor *expected = net((sh_values){&input, 1}, &w).as.tensor;
+    cr_assert(sh_allclose(sh_compiled_run(c, x), expected, .rtol = 1e-3, .atol = 1e-2));
+    const pid_t child = fork();
+    if (child == 0) _exit(sh_allclose(sh_compiled_run(c, x), expected, .rtol = 1e-3, .atol = 1e-2) ? 0 : 1);
+    int status;
+    cr_assert(eq(int, waitpid(child, &status, 0), child));
+    cr_assert(eq(int, status, 0));
+    cr_assert(eq(sz, sh_compiled_stats(c).plans, 1));
+    sh_compiled_free(c);
 }
 
 static bool block_residual_net(void) {

@@ -9,6 +9,8 @@
 #include "dispatch/tensor_impl.h"
 #include "graph/compile/copy_unit.h"
 #include "graph/compile/unit_pool.h"
+#include "ops/cpu/onednn.h"
+#include "ops/iter.h"
 
 /* ---- what reads what ---- */
 
@@ -387,8 +389,10 @@ static void end(sh_blocker *b, uint32_t *block) {
 sh_status sh__plan_block(sh_plan *plan, const sh_block_options *options) {
     sh_blocker b = {.plan = plan};
     uint32_t *block;
+    const int before = sh_onednn_limit(sh__threads(INT64_MAX));
     sh_status status = begin(&b, &block);
     if (status == SH_OK) status = rewrite(&b, options);
+    sh_onednn_restore(before);
     end(&b, block);
     return status;
 }

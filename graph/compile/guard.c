@@ -8,6 +8,7 @@
 #include "graph/function_impl.h"
 #include "graph/graph_impl.h"
 #include "graph/module/graph_module.h"
+#include "ops/iter.h"
 
 /* ---- words ---- */
 
@@ -65,7 +66,9 @@ static void put_table(words *w) {
     for (int i = 0; i < SH_MAX_DEVICES; i++) put(w, atomic_load(&sh__default_backend[i]));
 }
 
+/* oneDNN's primitives are for a number of threads, which is 1 in the child of a fork. */
 static void put_thread(words *w, const sh_thread *thread) {
+    put(w, (uint64_t)sh__threads(INT64_MAX));
     put(w, thread->state.switches);
     for (int i = 0; i < SH_MAX_DEVICES; i++) put(w, thread->state.backend[i]);
 }

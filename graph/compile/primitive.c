@@ -5,6 +5,7 @@
 
 #include "dispatch/memory_impl.h"
 #include "ops/cpu/onednn.h"
+#include "ops/iter.h"
 
 dnnl_engine_t sh__primitive_engine(void) {
     dnnl_engine_t engine = sh_onednn_engine();
@@ -108,7 +109,9 @@ static sh_status run_primitive(const void *unit, const sh_unit_frame *frame) {
     dnnl_status_t status = place(w, 0, frame->scratch);
     for (uint32_t i = 1; i < p->nargs && !status; i++)
         if (p->args[i].value != SH_NO_VALUE) status = place(w, i, frame->records[p->args[i].value].data);
+    const int before = sh_onednn_limit(sh__threads(INT64_MAX));
     if (!status) status = dnnl_primitive_execute(p->made, w->stream, (int)p->nargs, w->args);
+    sh_onednn_restore(before);
     return sh_onednn_status(status, p->implementation);
 }
 

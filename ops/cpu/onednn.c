@@ -29,8 +29,7 @@ sh_status sh_onednn_status(int status, const char *what) {
 
 /* ---- threads ---- */
 
-/* Gives OpenMP's next regions `threads` threads, or fewer; returns how many they had. */
-static int limit_threads(int threads) {
+int sh_onednn_limit(int threads) {
 #ifdef _OPENMP
     const int before = omp_get_max_threads();
     if (threads < before) omp_set_num_threads(threads);
@@ -40,7 +39,7 @@ static int limit_threads(int threads) {
 #endif
 }
 
-static void restore_threads(int before) {
+void sh_onednn_restore(int before) {
 #ifdef _OPENMP
     if (omp_get_max_threads() != before) omp_set_num_threads(before);
 #else
@@ -52,10 +51,10 @@ static void restore_threads(int before) {
 
 sh_status sh_onednn_f32(int threads, int64_t m, int64_t n, int64_t k, sh_blas_matrix a, sh_blas_matrix b,
                         bool accumulate, void *c, int64_t c_leading) {
-    const int before = limit_threads(threads);
+    const int before = sh_onednn_limit(threads);
     const dnnl_status_t status = dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, 1,
                                             a.data, a.leading, b.data, b.leading, accumulate, c, c_leading);
-    restore_threads(before);
+    sh_onednn_restore(before);
     return sh_onednn_status(status, "sgemm");
 }
 
@@ -69,11 +68,11 @@ int sh_onednn_u8_end(void) {
 int sh_onednn_u8_i8(int threads, int64_t m, int64_t n, int64_t k, sh_blas_matrix a, uint8_t zero,
                     sh_blas_matrix b, int32_t *c) {
     const int32_t nothing = 0;
-    const int before = limit_threads(threads);
+    const int before = sh_onednn_limit(threads);
     const dnnl_status_t status =
         dnnl_gemm_u8s8s32(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', 'F', m, n, k, 1, a.data,
                           a.leading, zero, b.data, b.leading, 0, 0, c, n, &nothing);
-    restore_threads(before);
+    sh_onednn_restore(before);
     return status;
 }
 
@@ -247,10 +246,10 @@ static sh_status run_entry(cache *c, entry *e, int threads, const void *const *d
         status =
             dnnl_memory_set_data_handle(e->memory[i], i == SCRATCH ? scratch : (void *)(uintptr_t)data[i]);
     }
-    const int before = limit_threads(threads);
+    const int before = sh_onednn_limit(threads);
     if (!status) status = dnnl_primitive_execute(e->primitive, c->stream, ARGUMENTS, arguments);
     if (!status) status = dnnl_stream_wait(c->stream);
-    restore_threads(before);
+    sh_onednn_restore(before);
     if (scratch) sh__block_free(scratch, capacity);
     return sh_onednn_status(status, "matmul");
 }

@@ -29,6 +29,9 @@ sh_status sh_onednn_bf16(int threads, int64_t m, int64_t n, int64_t k, sh_blas_m
 int sh_onednn_u8_i8(int threads, int64_t m, int64_t n, int64_t k, sh_blas_matrix a, uint8_t zero,
                     sh_blas_matrix b, int32_t *c);
 sh_status sh_onednn_status(int status, const char *what);
+/* Gives OpenMP's next regions `threads` threads, or fewer; returns how many they had, which ends it. */
+int sh_onednn_limit(int threads);
+void sh_onednn_restore(int before);
 /* The process's engine for the CPU, a dnnl_engine_t; NULL if there is no memory for it. */
 struct dnnl_engine *sh_onednn_engine(void);
 /* 256 with VNNI; 128 without, as two products are then added up in i16, which saturates. */
