@@ -180,6 +180,25 @@ Test(blocked, few_channels_in_another_layout_are_not_read_as_rows) {
         }
 }
 
+Test(blocked, a_batch_norm_is_folded_into_the_convolution_in_front) {
+    for (size_t way = 0; way < WAYS; way++)
+        for (int given = 0; given < 2; given++) SH_SCOPE {
+                draft d;
+                draft_begin(&d);
+                sh_tensor *x = draft_input(&d, values(1, 16, 9, 9));
+                sh_tensor *mean = draft_constant(&d, sh_rand(SH_SIZES(32)));
+                sh_tensor *var = draft_constant(&d, sh_add(sh_rand(SH_SIZES(32)), 0.5));
+                const sh_value gamma = given ? T(draft_constant(&d, sh_rand(SH_SIZES(32)))) : sh_none();
+                const sh_value beta = given ? T(draft_constant(&d, sh_rand(SH_SIZES(32)))) : sh_none();
+                sh_tensor *y =
+                    DRAFT(&d, "batch_norm", T(plain_conv(&d, x, 32)), T(mean), T(var), gamma, beta);
+                draft_output(&d, DRAFT(&d, "relu", T(y)));
+                cr_expect(le(dbl, blocked(&d, way), tolerance(way)), "way %zu", way);
+                cr_expect(eq(u32, d.plan->steps.n, 3), "way %zu", way);
+                sh__plan_free(d.plan);
+            }
+}
+
 /* The product with what follows it as one unit. */
 static void check_product(const char *what, draft *d, sh_tensor *y) {
     draft_output(d, y);
@@ -282,6 +301,21 @@ Test(blocked, a_compiled_net_runs_in_the_child_of_a_fork, .timeout = 60) {
     cr_assert(eq(int, status, 0));
     cr_assert(eq(sz, sh_compiled_stats(c).plans, 1));
     sh_compiled_free(c);
+}
+
+Test(blocked, a_folded_statistic_that_is_written_makes_another_plan) {
+    sh_module *m = sh_nn_sequential(sh_nn_conv2d(8, 16, 3, .padding = 1), sh_nn_batch_norm2d(16));
+    sh_module_eval(m);
+    sh_compiled *c = sh_compile(m, &(sh_compile_options){.size = sizeof(sh_compile_options)});
+    sh_tensor *x = values(1, 8, 12, 12);
+    for (int i = 0; i < 3; i++) {
+        cr_expect(sh_allclose(sh_compiled_run(c, x), sh_forward(m, x), .rtol = 1e-3, .atol = 1e-3), "%d", i);
+        sh_add_(sh_module_buffer(sh_module_child(m, "1"), "running_mean"), 1.0);
+    }
+    cr_assert(sh_error() == NULL, "%s", sh_error() ? sh_error()->message : "");
+    cr_expect(eq(u64, sh_compiled_stats(c).compilations, 3));
+    sh_compiled_free(c);
+    sh_module_release(m);
 }
 
 static bool block_residual_net(void) {

@@ -146,9 +146,9 @@ static sh_status make_plan(making *m) {
     sh_compiled_entry *e = m->entry;
     SH_TRY(watch(e, m->graph));
     SH_TRY(sh__with_modes_off(m->modes, lower, m));
-    SH_TRY(note_all_written(e));
-    if (!m->c->options.exact && !m->c->options.unfused)
-        SH_TRY(sh__plan_block(e->plan, &(sh_block_options){.winograd = m->c->options.winograd}));
+    if (!o->exact) SH_TRY(sh__plan_block(e->plan, &(sh_block_options){.winograd = o->winograd}));
+    SH_TRY(note_all_written(e)); /* not what is folded: a written mean makes another plan */
+    if (!o->unfused) SH_TRY(sh__plan_tile(e->plan));
     SH_TRY(sh__plan_seal(e->plan));
     return sh__guard_take(&e->guard, m->c->module, m->given);
 }

@@ -6,6 +6,7 @@
 #include "graph/effects.h"
 #include "graph/module/module_impl.h"
 #include "graph/pass/pass.h"
+#include "graph/pass/product.h"
 #include "graph/shapes.h"
 
 /* Has the op no kernel of its own on the backend that it would run on? What a mode is to see it sees whole. */
@@ -33,7 +34,7 @@ sh_status sh__graph_prepare(sh_graph *graph, const sh_compile_options *options, 
                              sh_pass_fold_constants, sh_pass_dead_code, NULL};
     if (!shared && !options->unfused) SH_TRY(sh_run_passes(graph, exact, NULL, NULL));
     if (!shared && !options->unfused && !options->exact) {
-        SH_TRY(sh_pass_fuse_conv_bn(graph, NULL));
+        SH_TRY(sh__fuse_for_plan(graph));
         SH_TRY(sh_pass_dead_code(graph, NULL));
     }
     return decompose(graph);

@@ -1,10 +1,12 @@
 /* unit_conv.c - see unit_conv.h. */
 #include "graph/compile/unit_conv.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "dispatch/tensor_impl.h"
 #include "ops/cpu/onednn.h"
+#include "ops/iter.h"
 #include "ops/ops.h"
 
 /* ---- reading steps ---- */
@@ -33,8 +35,9 @@ static void read_axis(const sh_plan_step *step, const sh_plan_value *in, const s
 }
 
 static bool take_bias(sh_conv_unit *conv, const sh_tensor *bias) {
-    if (conv->shape.has_bias == SH_CONV_BIASES) return false;
-    conv->biases[conv->shape.has_bias++] = bias;
+    if (conv->nbiases == SH_CONV_BIASES || conv->norm.mean) return false;
+    conv->biases[conv->nbiases++] = bias;
+    conv->shape.has_bias = 1;
     return true;
 }
 
@@ -112,21 +115,52 @@ static bool take_add(const sh_plan *plan, const sh_plan_step *step, uint32_t fro
     return sh__postop_append(&conv->after, (sh_postop){.kind = SH_POSTOP_ADD, .value = added});
 }
 
+/* An argument of one number a channel: a constant, or left out. */
+static bool read_row(const sh_plan *plan, const sh_plan_step *step, const char *param, int64_t n,
+                     const sh_tensor **row) {
+    const uint32_t value = sh__step_value(step, param);
+    *row = sh__value_constant(plan, value);
+    return value == UINT32_MAX || (is_f32(*row, 1) && (*row)->numel == n);
+}
+
+static bool take_norm(const sh_plan *plan, const sh_plan_step *step, uint32_t from, sh_conv_unit *conv) {
+    const int64_t n = conv->shape.outputs;
+    const sh_value eps = sh__step_argument(step, "eps");
+    sh_conv_norm norm = {.eps = sh_value_as_double(eps)};
+    if (conv->after.n || conv->norm.mean || sh__step_value(step, "input") != from ||
+        !sh_value_is_number(eps) || sh_value_as_int(sh__step_argument(step, "training")))
+        return false;
+    if (!read_row(plan, step, "running_mean", n, &norm.mean) ||
+        !read_row(plan, step, "running_var", n, &norm.var) ||
+        !read_row(plan, step, "weight", n, &norm.gamma) || !read_row(plan, step, "bias", n, &norm.beta) ||
+        !norm.mean || !norm.var)
+        return false;
+    conv->norm = norm;
+    conv->shape.has_bias = 1;
+    return true;
+}
+
+static bool take(const sh_plan *plan, const sh_plan_step *step, uint32_t from, sh_conv_unit *conv) {
+    if (step->op->id == SH_OP_add) return take_add(plan, step, from, conv);
+    if (step->op->id == SH_OP_batch_norm) return take_norm(plan, step, from, conv);
+    return sh__step_value(step, "self") == from && sh__postop_function(step, &conv->after);
+}
+
 bool sh__conv_take_step(const sh_plan *plan, const sh_plan_step *step, uint32_t from, sh_conv_unit *conv) {
     if (!sh__step_is_own(plan, step) || !same_shape(&plan->values[step->results[0]], &plan->values[from]) ||
         !sh__value_is_contiguous(&plan->values[step->results[0]]))
         return false;
-    const bool taken = step->op->id == SH_OP_add              ? take_add(plan, step, from, conv)
-                       : sh__step_value(step, "self") == from ? sh__postop_function(step, &conv->after)
-                                                              : false;
+    const bool taken = take(plan, step, from, conv);
     if (taken) conv->output = step->results[0];
     return taken;
 }
 
 /* ---- making ---- */
 
-static dnnl_status_t describe_weight(const sh_conv_unit *conv, bool plain, dnnl_memory_desc_t *d) {
-    const int64_t groups = conv->shape.groups, *sizes = conv->weight->sizes, *strides = conv->weight->strides;
+/* Filters with these strides, or, without, in any layout. */
+static dnnl_status_t describe_weight(const sh_conv_unit *conv, const int64_t *lie, dnnl_memory_desc_t *d) {
+    static const int64_t none[4];
+    const int64_t groups = conv->shape.groups, *sizes = conv->weight->sizes, *strides = lie ? lie : none;
     const int64_t rows = sizes[0] / groups;
     const dnnl_dims_t grouped = {groups, rows, sizes[1], sizes[2], sizes[3]};
     const dnnl_dims_t grouped_strides = {rows * strides[0], strides[0], strides[1], strides[2], strides[3]};
@@ -134,8 +168,8 @@ static dnnl_status_t describe_weight(const sh_conv_unit *conv, bool plain, dnnl_
     const dnnl_dims_t single_strides = {strides[0], strides[1], strides[2], strides[3]};
     const int n = groups == 1 ? 4 : 5;
     const int64_t *of = groups == 1 ? single : grouped, *by = groups == 1 ? single_strides : grouped_strides;
-    return plain ? dnnl_memory_desc_init_by_strides(d, n, of, dnnl_f32, by)
-                 : dnnl_memory_desc_init_by_tag(d, n, of, dnnl_f32, dnnl_format_tag_any);
+    return lie ? dnnl_memory_desc_init_by_strides(d, n, of, dnnl_f32, by)
+               : dnnl_memory_desc_init_by_tag(d, n, of, dnnl_f32, dnnl_format_tag_any);
 }
 
 static dnnl_status_t describe(const sh_conv_unit *conv, dnnl_convolution_desc_t *d,
@@ -147,7 +181,7 @@ static dnnl_status_t describe(const sh_conv_unit *conv, dnnl_convolution_desc_t 
     dnnl_memory_desc_t source, weight, bias;
     dnnl_status_t status = sh__layout_of(in, SH_LAYOUT_LAST, &source);
     if (!status) status = sh__layout_of(out, SH_LAYOUT_LAST, result);
-    if (!status) status = describe_weight(conv, false, &weight);
+    if (!status) status = describe_weight(conv, NULL, &weight);
     if (!status) status = dnnl_memory_desc_init_by_tag(&bias, 1, outputs, dnnl_f32, dnnl_a);
     if (!status)
         status = dnnl_dilated_convolution_forward_desc_init(
@@ -204,12 +238,51 @@ static float channel(const sh_tensor *t, int64_t i) {
     return ((const float *)(const void *)t->data)[i * t->strides[axis]];
 }
 
+static double scale_of(const sh_conv_norm *norm, int64_t i) {
+    const double gamma = norm->gamma ? (double)channel(norm->gamma, i) : 1;
+    return gamma / sqrt((double)channel(norm->var, i) + norm->eps);
+}
+
 void sh__conv_bias(const sh_conv_unit *conv, float *sums) {
+    const sh_conv_norm *norm = &conv->norm;
     for (int64_t i = 0; i < conv->shape.outputs; i++) {
         double sum = 0;
-        for (int64_t k = 0; k < conv->shape.has_bias; k++) sum += (double)channel(conv->biases[k], i);
+        for (uint32_t k = 0; k < conv->nbiases; k++) sum += (double)channel(conv->biases[k], i);
+        if (norm->mean) sum = (sum - (double)channel(norm->mean, i)) * scale_of(norm, i);
+        if (norm->beta) sum += (double)channel(norm->beta, i);
         sums[i] = (float)sum;
     }
+}
+
+/* In f64, rounded once. */
+static void scale_filter(float *to, const float *from, const int64_t *sizes, const int64_t *strides,
+                         double scale) {
+    for (int64_t k = 0; k < sizes[1]; k++)
+        for (int64_t y = 0; y < sizes[2]; y++)
+            for (int64_t x = 0; x < sizes[3]; x++)
+                *to++ = (float)((double)from[k * strides[1] + y * strides[2] + x * strides[3]] * scale);
+}
+
+sh_status sh__conv_filters(const sh_conv_unit *conv, sh_conv_filters *f) {
+    const sh_tensor *w = conv->weight;
+    *f = (sh_conv_filters){.data = (const float *)(const void *)w->data, .strides = w->strides};
+    if (!conv->norm.mean) return SH_OK;
+    const int64_t filter = w->numel / w->sizes[0];
+    f->block = sh__block_alloc((size_t)w->numel * sizeof *f->block, &f->capacity);
+    if (!f->block) return SH_ERROR_MEMORY;
+    SH_PARALLEL(sh__threads(w->numel))
+    for (int64_t i = 0; i < w->sizes[0]; i++)
+        scale_filter(f->block + i * filter, f->data + i * w->strides[0], w->sizes, w->strides,
+                     scale_of(&conv->norm, i));
+    const int64_t strides[4] = {filter, w->sizes[2] * w->sizes[3], w->sizes[3], 1};
+    memcpy(f->own_strides, strides, sizeof strides);
+    f->strides = f->own_strides;
+    f->data = f->block;
+    return SH_OK;
+}
+
+void sh__conv_filters_end(sh_conv_filters *f) {
+    if (f->block) sh__block_free(f->block, f->capacity);
 }
 
 static sh_status pack_bias(const sh_conv_unit *conv, sh_primitive *p) {
@@ -223,8 +296,12 @@ static sh_status pack_bias(const sh_conv_unit *conv, sh_primitive *p) {
 }
 
 sh_status sh__conv_pack(const sh_conv_unit *conv, sh_primitive *p) {
-    dnnl_memory_desc_t plain;
-    SH_TRY(sh_onednn_status(describe_weight(conv, true, &plain), "describing weights"));
-    SH_TRY(sh__primitive_pack(p, DNNL_ARG_WEIGHTS, &plain, conv->weight->data));
-    return conv->shape.has_bias ? pack_bias(conv, p) : SH_OK;
+    dnnl_memory_desc_t lies;
+    sh_conv_filters filters;
+    SH_TRY(sh__conv_filters(conv, &filters));
+    sh_status status = sh_onednn_status(describe_weight(conv, filters.strides, &lies), "describing weights");
+    if (status == SH_OK) status = sh__primitive_pack(p, DNNL_ARG_WEIGHTS, &lies, filters.data);
+    sh__conv_filters_end(&filters);
+    if (status == SH_OK && conv->shape.has_bias) status = pack_bias(conv, p);
+    return status;
 }

@@ -13,12 +13,29 @@ typedef struct sh_conv_shape {
 
 enum { SH_CONV_BIASES = 3 };
 
+/* A batch norm by running statistics. */
+typedef struct sh_conv_norm {
+    const sh_tensor *mean, *var, *gamma, *beta; /* mean is NULL: there is none; the last two may be */
+    double eps;
+} sh_conv_norm;
+
+/* Filters to be packed: the weight's, or a scaled copy of them. */
+typedef struct sh_conv_filters {
+    const float *data;
+    const int64_t *strides;
+    int64_t own_strides[4];
+    float *block;
+    size_t capacity;
+} sh_conv_filters;
+
 typedef struct sh_conv_unit {
     sh_conv_shape shape;
     uint32_t input, output; /* values of the draft */
     const sh_tensor *weight;
     uint32_t weight_value;
-    const sh_tensor *biases[SH_CONV_BIASES]; /* shape.has_bias of them, which add up */
+    const sh_tensor *biases[SH_CONV_BIASES]; /* they add up */
+    uint32_t nbiases;
+    sh_conv_norm norm; /* of that */
     sh_postops after;
 } sh_conv_unit;
 
@@ -33,7 +50,10 @@ bool sh__conv_take_step(const sh_plan *plan, const sh_plan_step *step, uint32_t 
  * without one, oneDNN has no more than plain loops for it. */
 sh_primitive *sh__conv_new(const sh_conv_unit *conv);
 sh_status sh__conv_pack(const sh_conv_unit *conv, sh_primitive *p);
-/* The sum of its biases, or 0, for each output. */
+/* Ended by sh__conv_filters_end. */
+sh_status sh__conv_filters(const sh_conv_unit *conv, sh_conv_filters *filters);
+void sh__conv_filters_end(sh_conv_filters *filters);
+/* What is added to each output, or 0. */
 void sh__conv_bias(const sh_conv_unit *conv, float *sums);
 
 #endif

@@ -234,10 +234,10 @@ sh_winograd_unit *sh__winograd_new(const sh_conv_unit *conv, int m) {
 }
 
 /* A task is one panel of outputs. */
-static void pack_panel(const sh_conv_unit *conv, const sh_winograd_unit *u, int64_t panel) {
+static void pack_panel(const sh_winograd_unit *u, const sh_conv_filters *filters, int64_t panel) {
     const int64_t channels = u->shape.channels, outputs = u->shape.outputs, first = panel * PANEL;
-    const int64_t width = least(PANEL, outputs - first), *strides = conv->weight->strides;
-    const float *from = (const float *)(const void *)conv->weight->data + first * strides[0];
+    const int64_t width = least(PANEL, outputs - first), *strides = filters->strides;
+    const float *from = filters->data + first * strides[0];
     const sh_winograd_loops *loops = sh__winograd_loops_for(u->m);
     for (int64_t k = 0; k < channels; k++)
         loops->pack(from + k * strides[1], strides[0], width, u->filters + first * channels + k * width,
@@ -263,9 +263,12 @@ sh_status sh__winograd_reserve(sh_winograd_unit *u) {
 sh_status sh__winograd_pack(const sh_conv_unit *conv, sh_winograd_unit *u) {
     const int64_t channels = u->shape.channels, outputs = u->shape.outputs;
     const int64_t panels = (outputs + PANEL - 1) / PANEL;
+    sh_conv_filters filters;
     SH_TRY(allocate(u));
+    SH_TRY(sh__conv_filters(conv, &filters));
     sh__conv_bias(conv, u->bias);
     SH_PARALLEL(sh__threads(channels * outputs * points_of(u)))
-    for (int64_t i = 0; i < panels; i++) pack_panel(conv, u, i);
+    for (int64_t i = 0; i < panels; i++) pack_panel(u, &filters, i);
+    sh__conv_filters_end(&filters);
     return SH_OK;
 }

@@ -100,13 +100,20 @@ static sh_status fold(const sh_product *p, const norm *n, sh_tensor **weight, sh
 
 /* ---- the edit ---- */
 
-static sh_status fold_one(const sh_weight_uses *u, sh_node *node, size_t *changes) {
+/* What a plan folds by itself, without a copy of the weight in between. */
+static bool is_planned(const sh_product *p) {
+    return p->node->opcode == SH_CALL_FUNCTION && strcmp(p->node->target, "conv2d") == 0 &&
+           p->weight->dtype == SH_F32;
+}
+
+static sh_status fold_one(const sh_weight_uses *u, sh_node *node, bool planned, size_t *changes) {
     sh_product p;
     norm n;
     if (!read_norm(node, &n) || !node->ninputs) return SH_OK;
     const sh_arg input = node->args.n ? node->args.at[0] : sh_node_kwarg(node, "input");
     if (!sh__arg_node(&input) || !sh__product_at(input.as.node, &p) || !may_fold(u, &p, node, &n))
         return SH_OK;
+    if (planned && is_planned(&p)) return SH_OK;
     sh_status status;
     SH_SCOPE {
         sh_tensor *weight, *bias;
@@ -117,16 +124,24 @@ static sh_status fold_one(const sh_weight_uses *u, sh_node *node, size_t *change
     return status;
 }
 
+static sh_status fold_all(sh_graph *graph, bool planned, size_t *changes) {
+    sh_weight_uses uses = {0};
+    sh_status status = sh__weight_uses_count(&uses, graph);
+    if (status >= 0) SH_EACH_NODE(node, graph) {
+            if (status >= 0) status = fold_one(&uses, node, planned, changes);
+        }
+    sh__weight_uses_free(&uses);
+    return status;
+}
+
 sh_status sh_pass_fuse_conv_bn(sh_graph *graph, size_t *changes) {
     size_t ignored = 0;
     if (sh__error_pending()) return sh_error()->code;
     if (!graph) return sh_fail(SH_ERROR_NULL, "sh_pass_fuse_conv_bn: the graph is NULL");
-    if (!changes) changes = &ignored;
-    sh_weight_uses uses = {0};
-    sh_status status = sh__weight_uses_count(&uses, graph);
-    if (status >= 0) SH_EACH_NODE(node, graph) {
-            if (status >= 0) status = fold_one(&uses, node, changes);
-        }
-    sh__weight_uses_free(&uses);
-    return status;
+    return fold_all(graph, false, changes ? changes : &ignored);
+}
+
+sh_status sh__fuse_for_plan(sh_graph *graph) {
+    size_t ignored = 0;
+    return fold_all(graph, true, &ignored);
 }

@@ -52,4 +52,7 @@ bool sh__product_is_alone(const sh_weight_uses *uses, const sh_product *product)
 sh_status sh__product_replace(const sh_product *product, sh_node *last, sh_tensor *weight, sh_tensor *bias,
                               const char *what);
 
+/* sh_pass_fuse_conv_bn but for what a plan folds when it packs the weights (graph/compile/unit_conv.h). */
+sh_status sh__fuse_for_plan(sh_graph *graph);
+
 #endif
