@@ -118,14 +118,24 @@ static void mark(const sh_call *call) {
             call->results[i].as.tensor->flags |= SH_TENSOR_UNBOUND;
 }
 
+/* Where no tensor is without data, and where one that has data is written to: a trace writes nothing. */
+static sh_status needs_stand_ins(sh_call *call, bool *needed) {
+    *needed = call->target && call->target->device != SH_META;
+    if (*needed) return SH_OK;
+    if (!call->scanned) SH_TRY(sh__call_scan(call));
+    *needed = call->device != SH_META;
+    return SH_OK;
+}
+
 sh_status sh__trace_call(sh_call *call, void *tracer) {
     sh_tracer *t = tracer;
+    bool stand_in;
     if (is_concrete(t, call)) {
         SH_TRY(sh_next(call));
         return keep_concrete(t, call) < 0 ? sh_error()->code : SH_PASS;
     }
-    if (!call->scanned) SH_TRY(sh__call_scan(call));
-    SH_TRY(call->device == SH_META ? sh_next(call) : run_on_stand_ins(call));
+    SH_TRY(needs_stand_ins(call, &stand_in));
+    SH_TRY(stand_in ? run_on_stand_ins(call) : sh_next(call));
     mark(call);
     if (t->capture->paused) return SH_PASS;
     return sh__trace_part_results(t, call) < 0 ? sh_error()->code : SH_OK;

@@ -277,6 +277,27 @@ Test(compile_calls, frozen_lets_the_module_go_and_says_so_to_other_calls) {
     }
 }
 
+static sh_value keeps_a_sum(sh_values in, void *user) {
+    sh_tensor *state = user;
+    sh_add_(state, in.at[0].as.tensor);
+    return sh_value_tensor(sh_mul(sh_copy_(state, sh_mul(state, 0.5)), 3.0));
+}
+
+Test(compile_calls, state_outside_is_written_in_each_run_and_never_while_tracing) {
+    SH_SCOPE {
+        sh_tensor *state = sh_zeros(SH_SIZES(2, 2)), *same = sh_zeros(SH_SIZES(2, 2));
+        sh_compiled *c = compile_exactly(keeps_a_sum, state);
+        for (int i = 0; i < 4; i++) {
+            cr_expect(
+                same_bits(sh_compiled_run(c, some(2, 2)), call_eager(keeps_a_sum, same, some(2, 2), NULL)));
+            no_error();
+            cr_expect(same_bits(state, same));
+        }
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 1));
+        sh_compiled_free(c);
+    }
+}
+
 /* ---- the cache ---- */
 
 Test(compile_calls, the_plan_used_least_recently_goes_when_there_are_too_many) {

@@ -98,7 +98,19 @@ static bool writes(const sh_plan_step *step, uint32_t argument) {
     return step->schema->params[argument].written || (step->variant == SH_INPLACE && argument == 0);
 }
 
-/* Constants of the module that steps write to (a running mean): their versions rise with each run. */
+/* What the plan writes to itself it reads anew in each run. */
+static void watch_no_written(sh_compiled_entry *entry) {
+    size_t kept = 0;
+    for (size_t i = 0; i < entry->nwatched; i++) {
+        if (is_noted(&entry->guard, entry->watched[i].tensor))
+            sh_release(entry->watched[i].tensor);
+        else
+            entry->watched[kept++] = entry->watched[i];
+    }
+    entry->nwatched = kept;
+}
+
+/* Constants that steps write to (a running mean): their versions rise with each run. */
 static sh_status note_all_written(sh_compiled_entry *entry) {
     for (uint32_t s = 0; s < entry->plan->steps.n; s++) {
         const sh_plan_step *step = &entry->plan->steps.at[s];
@@ -106,6 +118,7 @@ static sh_status note_all_written(sh_compiled_entry *entry) {
             if (step->kind != SH_STEP_UNIT && writes(step, step->loads[i].argument))
                 SH_TRY(note_written(entry, step->loads[i].id));
     }
+    watch_no_written(entry);
     return SH_OK;
 }
 
