@@ -142,7 +142,7 @@ static sh_status replace_all(tiler *t) {
     list->n = 0;
     for (uint32_t n; next < end && status == SH_OK; next += status == SH_OK ? n : 0)
         status = replace_next(t, next, (uint32_t)(end - next), &n);
-    memmove(list->at + list->n, next, (size_t)(end - next) * sizeof *next);
+    if (next < end) memmove(list->at + list->n, next, (size_t)(end - next) * sizeof *next);
     list->n += (uint32_t)(end - next);
     return status;
 }

@@ -66,7 +66,7 @@ static sh_value *open_lists(const sh_plan_step *step, sh_value *args, sh_value *
 /* The arguments with records in them, which stay the same from run to run. */
 static sh_value *fill_row(sh_workspace *w, const sh_plan_step *step, sh_ready *row, sh_value *room) {
     row->args = room;
-    memcpy(row->args, step->args, step->nargs * sizeof *row->args);
+    for (uint32_t i = 0; i < step->nargs; i++) row->args[i] = step->args[i];
     room = open_lists(step, row->args, room + step->nargs);
     for (uint32_t i = 0; i < step->nloads; i++) {
         const sh_load *load = &step->loads[i];
