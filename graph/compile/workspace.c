@@ -141,8 +141,9 @@ static sh_status allocate(sh_workspace *w, const sh_plan *plan, rooms *r) {
     w->blocks = sh__calloc(1, size);
     if (!w->blocks) return SH_ERROR_MEMORY;
     lay_out(w, plan, (char *)(((uintptr_t)w->blocks + 63) & ~(uintptr_t)63), r);
-    w->arena = plan->arena ? sh__block_alloc(plan->arena, &w->capacity) : NULL;
-    if (plan->arena && !w->arena) return SH_ERROR_MEMORY;
+    w->arena = sh__block_alloc(plan->arena ? plan->arena : 1,
+                               &w->capacity); /* values without elements lie somewhere, too */
+    if (!w->arena) return SH_ERROR_MEMORY;
     w->storage = (sh_storage){.kind = SH_STORAGE_EMBEDDED, .size = plan->arena, .data = w->arena};
     atomic_init(&w->storage.refs, 1);
     return SH_OK;
