@@ -60,11 +60,10 @@ static sh_status open_bench(bench *b, const sh_conv_shape *s, size_t scratch) {
     b->memory = sh__block_alloc(b->size, &b->capacity);
     b->records = sh__calloc(VALUES, sizeof *b->records);
     if (!b->memory || !b->records) return SH_ERROR_MEMORY;
-    memset(b->memory, 0, b->size);
     b->other = b->memory;
     char *at = b->memory + OTHER_BYTES;
     for (int i = 0; i < VALUES; i++) {
-        b->records[i].data = at;
+        b->records[i].data = memset(at, 0, bytes_of(s, i));
         at += bytes_of(s, i);
     }
     b->frame = (sh_unit_frame){.records = b->records, .scratch = at};
@@ -88,7 +87,7 @@ static void fill_caches(char *other) {
 /* The first run makes code and pages ready; what takes twice as long as is known to be enough is given up. */
 static sh_status time_runs(const sh_unit_type *type, const void *unit, const bench *b, double enough,
                            double *ns) {
-    enum { RUNS = 4 };
+    enum { RUNS = 3 };
     *ns = DBL_MAX;
     for (int i = 0; i < RUNS && (i < 2 || *ns <= 2 * enough); i++) {
         fill_caches(b->other);
@@ -158,14 +157,20 @@ static bool may_be_winograd(const sh_conv_choice *c) {
     return s->groups == 1 && s->kernel[0] == 3 && s->kernel[1] == 3 && s->stride[0] == 1 && s->stride[1] == 1;
 }
 
+/* With fewer tiles than these a filter of F(4x4) is used too seldom for what reading it costs. */
+static bool is_tried(const sh_conv_shape *s, uint32_t ways, sh_conv_way way) {
+    const int64_t tiles = s->batch * ((s->out[0] + 3) / 4) * ((s->out[1] + 3) / 4);
+    return (ways >> way & 1) && (way != SH_CONV_WINOGRAD_4 || tiles >= 8);
+}
+
 /* Larger tiles take more memory, which counts twice where other memory waits to be read, and lose more bits: so they must win by
  * more than a little. */
 static sh_status find_fastest(sh_conv_choice *c, uint32_t ways, sh_conv_way *best) {
-    static const double gain[SH_CONV_WAYS] = {1, 1.05, 1.3};
+    static const double gain[SH_CONV_WAYS] = {1, 1.05, 1.2};
     double least = DBL_MAX;
     for (sh_conv_way way = 0; way < SH_CONV_WAYS; way++) {
         double ns = DBL_MAX;
-        if (!(ways >> way & 1)) continue;
+        if (!is_tried(&c->conv.shape, ways, way)) continue;
         SH_TRY(time_way(c, way, least, &ns));
         if (ns >= least / gain[way]) continue;
         least = ns;
