@@ -106,7 +106,7 @@ static sh_status run(sh_tracer *t, sh_values given) {
     if (given.n > SH_MAX_ARGS)
         return sh_fail(SH_ERROR_ARGUMENT, "sh_trace: %zu inputs, the most is %d", given.n, SH_MAX_ARGS);
     SH_TRY(make_inputs(t, given, inputs));
-    SH_TRY(sh__paths_of_modules(&t->modules, t->root));
+    if (!t->options->no_leaves) SH_TRY(sh__paths_of_modules(&t->modules, t->root));
     SH_WITH_MODE(sh_capture_mode(t->capture)) {
         t->outer = sh__tracing;
         sh__tracing = &t->tracing;

@@ -29,6 +29,8 @@ typedef struct sh_trace_options {
     const char *const *concrete;
     /* Is this module, at this path, to be one node? Optional; else what its type says. */
     bool (*is_leaf)(const char *path, const sh_module *module, void *user);
+    bool
+        no_leaves; /* every module is traced through, those that are not in `root` too; is_leaf is not asked */
     void *user;
 } sh_trace_options;
 

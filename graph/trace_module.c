@@ -133,7 +133,7 @@ static sh_value trace_leaf(sh_tracer *t, sh_module *module, const char *path, sh
 bool sh__trace_module(sh_tracing *tracing, sh_module *module, sh_values inputs, const void *site,
                       sh_value *output) {
     sh_tracer *t = (sh_tracer *)tracing;
-    if (t->capture->paused) return false;
+    if (t->capture->paused || t->options->no_leaves) return false;
     const char *path = sh__path_of(&t->modules, module);
     if (!path) {
         sh_fail(SH_ERROR_VALUE, "a %s is called that is not in the module that is traced: add it there",

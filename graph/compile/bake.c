@@ -150,16 +150,10 @@ static sh_status list_modes(sh_baked *baked) {
 
 /* ---- the trace ---- */
 
-static bool never_a_leaf(const char *path, const sh_module *module, void *user) {
-    (void)path, (void)module, (void)user;
-    return false;
-}
-
 static sh_status trace(void *user) {
     bake *b = user;
     const sh_status status = push_proxies(b);
-    if (status >= 0)
-        b->baked->graph = sh_trace(b->module, b->inputs, &(sh_trace_options){.is_leaf = never_a_leaf});
+    if (status >= 0) b->baked->graph = sh_trace(b->module, b->inputs, &(sh_trace_options){.no_leaves = true});
     pop_proxies(b);
     return b->baked->graph ? SH_OK : sh__error_ensure(SH_ERROR_VALUE);
 }
