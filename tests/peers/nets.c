@@ -79,10 +79,3 @@ const char *net_file(const peer_net *net) {
     snprintf(path, sizeof path, "%s/%s.onnx", folder ? folder : "build/models", net->name);
     return path;
 }
-
-bool never_leaf(const char *path, const sh_module *module, void *user) {
-    (void)path;
-    (void)module;
-    (void)user;
-    return false;
-}

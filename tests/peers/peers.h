@@ -21,9 +21,6 @@ const peer_net *net_find(const char *name);
 /* Where NAME.onnx is. Good until the next call. */
 const char *net_file(const peer_net *net);
 
-/* For traces that go through all modules. */
-bool never_leaf(const char *path, const sh_module *module, void *user);
-
 typedef struct numbers {
     double *at; /* free() */
     size_t n;

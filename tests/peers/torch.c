@@ -31,8 +31,7 @@ bool torch_open(const peer_net *net, int threads, peer_runner *runner) {
     sh_module *module = net->make();
     sh_tensor *input = net->input();
     sh_module *traced =
-        module ? sh_symbolic_trace(module, SH_INPUTS(input), &(sh_trace_options){.is_leaf = never_leaf})
-               : NULL;
+        module ? sh_symbolic_trace(module, SH_INPUTS(input), &(sh_trace_options){.no_leaves = true}) : NULL;
     void *state = traced ? torch.open(traced, input, threads) : NULL;
     if (sh_error()) fprintf(stderr, "%s: %s\n", net->name, sh_error()->message);
     sh_clear_error();
