@@ -161,21 +161,20 @@ static sh_status (*the_copier)(sh_tensor *to, const sh_tensor *from);
 void sh__set_copier(sh_status (*copier)(sh_tensor *to, const sh_tensor *from)) { the_copier = copier; }
 sh_status sh__host_copy(sh_tensor *to, const sh_tensor *from) { return the_copier(to, from); }
 
-static sh_status check_copy(const sh_call *call, const sh_tensor *from) {
-    const sh_tensor *to = call->target;
-    if (from->device != to->device)
-        return sh_fail(SH_ERROR_DEVICE, "%s: the result is on %s, %s is on %s", sh_call_name(call),
-                       sh__device_name(from->device), call->variant == SH_INPLACE ? "self" : "out",
-                       sh__device_name(to->device));
-    sh_spec spec = {.dtype = (sh_dtype)from->dtype, .ndim = from->ndim};
-    memcpy(spec.sizes, from->sizes, sizeof from->sizes);
+static sh_status check_result(const sh_call *call, const sh_tensor *result) {
+    sh_spec spec = {.dtype = (sh_dtype)result->dtype, .ndim = result->ndim};
+    memcpy(spec.sizes, result->sizes, sizeof result->sizes);
     return check_target(call, &spec);
 }
 
 sh_status sh__copy_into(const sh_call *call, sh_tensor *from) {
     sh_tensor *to = call->target;
     if (from == to) return SH_OK;
-    SH_TRY(check_copy(call, from));
+    if (from->device != to->device)
+        return sh_fail(SH_ERROR_DEVICE, "%s: the result is on %s, %s is on %s", sh_call_name(call),
+                       sh__device_name(from->device), call->variant == SH_INPLACE ? "self" : "out",
+                       sh__device_name(to->device));
+    SH_TRY(check_result(call, from));
     return sh__is_remote(to)       ? sh__device_copy(to, from)
            : to->device == SH_META ? SH_OK
                                    : the_copier(to, from);
@@ -185,10 +184,11 @@ static sh_status (*the_copying_op)(sh_tensor *to, sh_tensor *from);
 
 void sh__set_copying_op(sh_status (*op)(sh_tensor *to, sh_tensor *from)) { the_copying_op = op; }
 
-/* That a composite writes to its target is seen by the modes that see what it is made of. */
+/* That a composite writes to its target is seen by the modes that see what it is made of. A trace's result is without data, a
+ * target from outside has some: copy_ knows what to do. */
 static sh_status copy_by_op(const sh_call *call, sh_tensor *from) {
     if (from == call->target) return SH_OK;
-    SH_TRY(check_copy(call, from));
+    SH_TRY(check_result(call, from));
     return the_copying_op(call->target, from);
 }
 
