@@ -225,10 +225,12 @@ static trial new_trial(mode_maker lower, mode_maker upper, unsigned kind) {
     return t;
 }
 
-/* Where numbers may differ by rounding, graphs keep that small. */
+/* Where numbers may differ by rounding, graphs keep that small. At dispatch level what has data can't be written from what
+ * has none, as in a trace. */
 static random_graph_how how_of(const trial *t, unsigned kind) {
     const bool writes = kind & WRITES_INPUTS;
     return (random_graph_how){.guards = !writes,
+                              .constants = writes && t->lower != new_log_below,
                               .draws = true,
                               .smooth = kind & FUSED,
                               .nodes = writes ? 24 : 16,
