@@ -459,6 +459,31 @@ Test(compile_calls, what_is_not_affine_in_the_batch_size_is_an_error_that_names_
     }
 }
 
+/* ---- constants that are written to ---- */
+
+/* Reads one number, then changes it. */
+static sh_value reads_and_doubles(sh_values in, void *user) {
+    sh_tensor *y = sh_exp(sh_mul(in.at[0].as.tensor, user));
+    sh_add_(user, user);
+    return sh_value_tensor(y);
+}
+
+Test(compile_calls, a_number_that_is_written_to_is_read_in_each_run) {
+    SH_SCOPE {
+        sh_tensor *fast = SH_FLOATS(0.3), *slow = SH_FLOATS(0.3);
+        sh_compiled *c = sh_compile_function(reads_and_doubles, fast, NULL);
+        const sh_value x = sh_value_tensor(some(2, 3));
+        for (int i = 0; i < 3; i++) {
+            sh_tensor *y = sh_value_as_tensor(sh_compiled_call(c, (sh_values){&x, 1}));
+            cr_expect(same_bits(y, reads_and_doubles((sh_values){&x, 1}, slow).as.tensor), "run %d", i);
+            cr_expect(same_bits(fast, slow), "run %d", i);
+        }
+        no_error();
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 1));
+        sh_compiled_free(c);
+    }
+}
+
 /* ---- memory that fails ---- */
 
 static bool compile_and_call(void) {

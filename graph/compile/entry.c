@@ -80,22 +80,13 @@ static bool is_noted(const sh_guard *guard, const sh_tensor *t) {
     return false;
 }
 
-static sh_status note_written(sh_compiled_entry *entry, uint32_t value) {
-    const sh_plan *plan = entry->plan;
-    const uint32_t buffer = plan->values[value].buffer;
-    sh_tensor *t = buffer == SH_NO_BUFFER ? NULL : plan->buffers[buffer].tensor;
+static sh_status note_written(sh_compiled_entry *entry, sh_tensor *t) {
     if (!t || is_noted(&entry->guard, t)) return SH_OK;
     sh_tensor **moved = sh__realloc(entry->guard.written, (entry->guard.nwritten + 1) * sizeof *moved);
     if (!moved) return SH_ERROR_MEMORY;
     entry->guard.written = moved;
     moved[entry->guard.nwritten++] = sh_keep(t);
     return SH_OK;
-}
-
-static bool writes(const sh_plan_step *step, uint32_t argument) {
-    if (!step->schema) return step->node != NULL;
-    if (argument == SH__TARGET) return true;
-    return step->schema->params[argument].written || (step->variant == SH_INPLACE && argument == 0);
 }
 
 /* What the plan writes to itself it reads anew in each run. */
@@ -112,12 +103,9 @@ static void watch_no_written(sh_compiled_entry *entry) {
 
 /* Constants that steps write to (a running mean): their versions rise with each run. */
 static sh_status note_all_written(sh_compiled_entry *entry) {
-    for (uint32_t s = 0; s < entry->plan->steps.n; s++) {
-        const sh_plan_step *step = &entry->plan->steps.at[s];
-        for (uint32_t i = 0; i < step->nloads; i++)
-            if (step->kind != SH_STEP_UNIT && writes(step, step->loads[i].argument))
-                SH_TRY(note_written(entry, step->loads[i].id));
-    }
+    const sh_plan *plan = entry->plan;
+    for (uint32_t i = 0; i < plan->nbuffers; i++)
+        if (plan->buffers[i].written) SH_TRY(note_written(entry, plan->buffers[i].tensor));
     watch_no_written(entry);
     return SH_OK;
 }

@@ -255,6 +255,7 @@ static sh_status lower_all(sh_lowering *l, const sh_program *program) {
     if (!l->nodes || !l->plan->inputs) return SH_ERROR_MEMORY;
     for (uint32_t i = 0; i < program->nsteps; i++) SH_TRY(lower_node(l, &program->steps[i]));
     l->plan->ninputs = l->ninputs;
+    sh__plan_note_written(l->plan);
     return SH_OK;
 }
 

@@ -198,8 +198,38 @@ bool sh__value_is_contiguous(const sh_plan_value *value) {
     return true;
 }
 
+/* A flag `training` that is off: nothing is written, whatever the schema says. */
+static bool is_at_rest(const sh_plan_step *step) {
+    const int i = sh_schema_find(step->schema, "training");
+    return i >= 0 && step->args[i].tag == SH_TAG_FLAG && !step->args[i].as.i;
+}
+
+static bool writes(const sh_plan_step *step, const sh_load *load) {
+    if (!step->schema) return step->node != NULL;
+    if (load->argument == SH__TARGET || (step->variant == SH_INPLACE && load->argument == 0)) return true;
+    return step->schema->params[load->argument].written && !is_at_rest(step);
+}
+
+static void note_written(sh_plan *plan, uint32_t value) {
+    const uint32_t buffer = plan->values[value].buffer;
+    const sh_tensor *t = buffer == SH_NO_BUFFER ? NULL : plan->buffers[buffer].tensor;
+    for (uint32_t i = 0; t && i < plan->nbuffers; i++) {
+        sh_plan_buffer *other = &plan->buffers[i];
+        if (other->tensor && other->tensor->storage == t->storage) other->written = true;
+    }
+}
+
+void sh__plan_note_written(sh_plan *plan) {
+    for (uint32_t s = 0; s < plan->steps.n; s++) {
+        const sh_plan_step *step = &plan->steps.at[s];
+        for (uint32_t i = 0; i < step->nloads; i++)
+            if (writes(step, &step->loads[i])) note_written(plan, step->loads[i].id);
+    }
+}
+
 const sh_tensor *sh__value_constant(const sh_plan *plan, uint32_t value) {
     if (value == UINT32_MAX || plan->values[value].buffer == SH_NO_BUFFER) return NULL;
+    if (plan->buffers[plan->values[value].buffer].written) return NULL;
     const sh_plan_value *v = &plan->values[value];
     const sh_tensor *t = plan->buffers[v->buffer].tensor;
     const size_t bytes = (size_t)v->spec.ndim * sizeof *t->sizes;

@@ -32,6 +32,7 @@ typedef struct sh_plan_buffer {
     size_t size; /* bytes */
     uint32_t input;
     sh_tensor *tensor;    /* CONSTANT: one reference */
+    bool written;         /* CONSTANT: a step writes to it in each run, so that its numbers aren't known */
     uint32_t first, last; /* the steps between which it is in use; set by sealing */
     size_t at;            /* ARENA: bytes from its start, a multiple of 64; set by sealing */
     uint32_t own;         /* the value that is its tensor itself, no view; UINT32_MAX: none; set by sealing */
@@ -162,7 +163,9 @@ uint32_t sh__step_value(const sh_plan_step *step, const char *param);
 size_t sh__spec_bytes(const sh_spec *spec);
 /* Contiguous by its strides. */
 bool sh__value_is_contiguous(const sh_plan_value *value);
-/* The tensor of which this value is the whole, as it lies; NULL: it is no constant, or a view of one. */
+/* Notes which constants are written to, through whatever tensor of their memory; when all steps are there. */
+void sh__plan_note_written(sh_plan *plan);
+/* The tensor of which this value is the whole, as it lies; NULL: it is no constant, a view of one, or written to. */
 const sh_tensor *sh__value_constant(const sh_plan *plan, uint32_t value);
 
 #endif
