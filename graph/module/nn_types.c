@@ -78,7 +78,7 @@ sh_words sh__nn_number_text(double number) {
 
 void sh__nn_uniform(sh_module *module, const char *name, sh_ints sizes, double bound) {
     if (!sh__error_pending())
-        sh_module_set_parameter(module, name, sh_sub(sh_mul(sh_rand(sizes), 2 * bound), bound));
+        sh_module_set_parameter(module, name, sh_sub_(sh_mul_(sh_rand(sizes), 2 * bound), bound));
 }
 
 void sh__nn_filled(sh_module *module, const char *name, sh_ints sizes, double value, bool parameter) {
