@@ -31,8 +31,7 @@ typedef struct sh_plan_buffer {
     sh_home home;
     size_t size; /* bytes */
     uint32_t input;
-    sh_tensor *tensor;    /* CONSTANT: one reference */
-    bool written;         /* CONSTANT: a step writes to it in each run, so that its numbers aren't known */
+    sh_tensor *tensor;    /* CONSTANT: one reference; NULL once no step reads it */
     uint32_t first, last; /* the steps between which it is in use; set by sealing */
     size_t at;            /* ARENA: bytes from its start, a multiple of 64; set by sealing */
     uint32_t own;         /* the value that is its tensor itself, no view; UINT32_MAX: none; set by sealing */
