@@ -84,7 +84,7 @@ void *sh__block_alloc(size_t size, size_t *capacity) {
     *capacity = rounded(size);
     const size_t alignment = *capacity >= HUGE_FROM ? HUGE_PAGE : 64;
     if (fault() || posix_memalign(&block, alignment, *capacity) != 0) return checked(NULL, size);
-    if (alignment == HUGE_PAGE) madvise(block, *capacity, MADV_HUGEPAGE);
+    if (alignment == HUGE_PAGE) madvise(block, size & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
     return block;
 }
 
@@ -116,14 +116,15 @@ void sh__block_free(void *block, size_t capacity) {
     cold->cached += capacity;
 }
 
-void sh__blocks_trim(void) {
+size_t sh__blocks_cached(void) { return sh__thread.cold ? sh__thread.cold->cached : 0; }
+
+void sh__blocks_trim(size_t most) {
     sh_thread_cold *cold = sh__thread.cold;
-    if (!cold) return;
-    for (uint32_t i = 0; i < cold->nblocks; i++) {
-        cold->cached -= cold->blocks[i].capacity;
-        free(cold->blocks[i].block);
+    while (cold && cold->nblocks && cold->cached > most) {
+        const sh_cached_block last = cold->blocks[--cold->nblocks];
+        cold->cached -= last.capacity;
+        free(last.block);
     }
-    cold->nblocks = 0;
 }
 
 static int32_t records_kept(const sh_thread_cold *cold) {
@@ -134,7 +135,7 @@ void sh_memory_trim(void) {
     const sh_thread_cold *cold = sh__cold();
     sh__records_room(cold ? records_kept(cold) : 0);
     sh__storages_trim();
-    sh__blocks_trim();
+    sh__blocks_trim(0);
 }
 
 void sh_memory_set_cache_limit(size_t bytes) {

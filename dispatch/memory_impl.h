@@ -18,8 +18,10 @@ bool sh__allocation_fails(void);
 /* 64-byte aligned; `*capacity` is what the block really holds (>= size) and goes back to sh__block_free. */
 void *sh__block_alloc(size_t size, size_t *capacity);
 void sh__block_free(void *block, size_t capacity);
-/* Give every cached block, and every storage on a free list, back to the system. */
-void sh__blocks_trim(void);
+/* Bytes that this thread keeps cached. What was freed last goes back to the system until there are at most so many. */
+size_t sh__blocks_cached(void);
+void sh__blocks_trim(size_t most);
+/* The same of every storage on a free list. */
 void sh__storages_trim(void);
 
 #endif

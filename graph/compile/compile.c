@@ -207,23 +207,6 @@ static sh_compiled_entry *look(sh_compiled *c, sh_values inputs, uint64_t stamp)
     return e;
 }
 
-/* What the plan doesn't hold itself goes. */
-static sh_status freeze(sh_compiled *c, sh_compiled_entry *e, sh_values inputs) {
-    const sh_status status = sh__guard_take(&e->guard, NULL, inputs);
-    if (status < 0) {
-        sh__compiled_entry_free(e);
-        return status;
-    }
-    for (size_t i = 0; i < e->nwatched; i++) sh_release(e->watched[i].tensor);
-    e->nwatched = 0;
-    pthread_mutex_lock(&c->lock);
-    sh_module *module = c->module;
-    c->module = NULL;
-    pthread_mutex_unlock(&c->lock);
-    sh_module_release(module);
-    return SH_OK;
-}
-
 /* From a trace that holds for any batch, if there is one for such inputs; else one is made. */
 static sh_compiled_entry *compile_any(sh_compiled *c, sh_values inputs) {
     sh_compiled_batch *b = c->batches;
@@ -240,14 +223,16 @@ static sh_compiled_entry *compile_any(sh_compiled *c, sh_values inputs) {
 }
 
 static sh_compiled_entry *compile(sh_compiled *c, sh_values inputs) {
-    if (c->options.frozen && c->entries) {
-        sh_fail(SH_ERROR_VALUE, "%s is frozen, and is called under another guard than its plan's", c->name);
+    if (!c->module) {
+        sh_fail(SH_ERROR_VALUE,
+                c->entries ? "%s is frozen, and is called under another guard than its plan's"
+                           : "%s is frozen, and its module went when its plan could not be made",
+                c->name);
         return NULL;
     }
-    const bool batch = c->options.any_batch && sh__batch_size(inputs);
+    const bool batch = c->options.any_batch && !c->options.frozen && sh__batch_size(inputs);
     sh_compiled_entry *e = batch ? compile_any(c, inputs) : sh__entry_compile(c, inputs, NULL);
-    if (!e || (c->options.frozen && freeze(c, e, inputs) < 0)) return NULL;
-    add(c, e);
+    if (e) add(c, e);
     return e;
 }
 
@@ -279,13 +264,16 @@ static sh_status check_inputs(const sh_compiled *c, sh_values inputs) {
 static sh_value call_eager(sh_compiled *c, sh_values inputs) {
     pthread_mutex_lock(&c->lock);
     c->eager++;
+    sh_module *module = sh_module_keep(c->module);
     pthread_mutex_unlock(&c->lock);
-    if (c->module && c->is_function)
-        return sh__module_run(c->module, inputs); /* which no trace knows as a module */
-    if (c->module) return sh_module_call(c->module, inputs);
-    sh_fail(SH_ERROR_UNSUPPORTED, "%s is frozen and can't be called on such inputs, or inside a trace",
-            c->name);
-    return sh_none();
+    sh_value result = sh_none();
+    if (!module)
+        sh_fail(SH_ERROR_UNSUPPORTED, "%s is frozen and can't be called on such inputs, or inside a trace",
+                c->name);
+    else /* no trace knows a function as a module */
+        result = c->is_function ? sh__module_run(module, inputs) : sh_module_call(module, inputs);
+    sh_module_release(module);
+    return result;
 }
 
 static bool goes_eager(sh_tensor *const *tensors, size_t n) {

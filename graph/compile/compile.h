@@ -41,8 +41,8 @@ typedef struct sh_compile_options {
         exact; /* the eager kernels on the eager layouts, bit for bit: nothing of oneDNN's own, no batch norm folded */
     bool unfused; /* exact, and one kernel a node */
     bool
-        frozen; /* after the first plan the module is let go, with the tensors that the plan has packed: a call under
-                         another guard is an error */
+        frozen; /* the first call lets the module go as soon as it is traced, and while the plan is made each weight once it
+                         is folded or packed: a call under another guard is an error, and so is any after one that made no plan */
     bool
         any_batch; /* one trace for all sizes of dimension 0, from 2 on: made at three of them, of which integers may differ
                          as a*N + b; else an error that names the call. Each size gets a plan of its own from it */

@@ -40,7 +40,7 @@ typedef struct sh_compiled_batch {
 struct sh_compiled {
     pthread_mutex_t lock;         /* for the list, and what is counted */
     pthread_mutex_t compile_lock; /* one plan is made at a time */
-    sh_module *module;            /* NULL once it is frozen */
+    sh_module *module;            /* NULL once it is frozen: from the trace on */
     bool is_function;             /* it stands for one */
     bool is_owned;                /* by the module, of which no reference is held then */
     char *name;
@@ -67,6 +67,8 @@ void sh__compiled_batch_free(sh_compiled_batch *batch);
 void sh__compiled_entry_free(sh_compiled_entry *entry);
 
 /* ---- prepare.c ---- */
+/* What the graph reads of its modules becomes its own, under the same names, and it lets go of them. */
+sh_status sh__graph_take_tensors(sh_graph *graph);
 /* The passes between trace and lowering. `shared`: inputs share memory, so that what is written to one may be read of another. */
 sh_status sh__graph_prepare(sh_graph *graph, const sh_compile_options *options, bool shared);
 

@@ -145,7 +145,7 @@ static char *describe_modes(const making *m) {
 static sh_status make_plan(making *m) {
     const sh_compile_options *o = &m->c->options;
     sh_compiled_entry *e = m->entry;
-    SH_TRY(watch(e, m->graph));
+    if (!o->frozen) SH_TRY(watch(e, m->graph));
     SH_TRY(sh__with_modes_off(m->modes, lower, m));
     if (!o->exact) SH_TRY(sh__plan_block(e->plan, &(sh_block_options){.winograd = o->winograd}));
     SH_TRY(note_all_written(e)); /* not what is folded: a written mean makes another plan */
@@ -183,17 +183,37 @@ static sh_compiled_entry *compile(sh_compiled *c, sh_values inputs, sh_graph *gr
     return NULL;
 }
 
-sh_compiled_entry *sh__entry_compile(sh_compiled *c, sh_values inputs, const sh_compiled_batch *batch) {
+/* From here on the graph holds what it reads, and each stage lets go of what it has used. */
+static sh_status freeze(sh_compiled *c, sh_graph *graph) {
+    SH_TRY(sh__graph_take_tensors(graph));
+    pthread_mutex_lock(&c->lock);
+    sh_module *module = c->module;
+    c->module = NULL;
+    pthread_mutex_unlock(&c->lock);
+    sh_module_release(module);
+    return SH_OK;
+}
+
+static sh_compiled_entry *trace_and_compile(sh_compiled *c, sh_values inputs) {
     const uint64_t start = now_ns();
+    sh_compiled_entry *e = NULL;
     sh_baked baked;
-    if (batch)
-        return compile(c, inputs, sh__batch_graph(&batch->batch, sh__batch_size(inputs)), &batch->batch.baked,
-                       batch->trace_ns);
     if (sh__bake(c->module, inputs, c->options.strict, &baked) < 0) return NULL;
-    sh_graph *graph = baked.graph;
-    baked.graph = NULL;
-    sh_compiled_entry *e = compile(c, inputs, graph, &baked, now_ns() - start);
+    if (!c->options.frozen || freeze(c, baked.graph) >= 0) {
+        sh_graph *graph = baked.graph;
+        baked.graph = NULL;
+        e = compile(c, inputs, graph, &baked, now_ns() - start);
+    }
     sh__baked_free(&baked);
+    return e;
+}
+
+sh_compiled_entry *sh__entry_compile(sh_compiled *c, sh_values inputs, const sh_compiled_batch *batch) {
+    const size_t cached = sh__blocks_cached();
+    sh_compiled_entry *e = batch ? compile(c, inputs, sh__batch_graph(&batch->batch, sh__batch_size(inputs)),
+                                           &batch->batch.baked, batch->trace_ns)
+                                 : trace_and_compile(c, inputs);
+    sh__blocks_trim(cached);
     return e;
 }
 

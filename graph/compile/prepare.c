@@ -5,6 +5,7 @@
 #include "graph/compile/compile_impl.h"
 #include "graph/effects.h"
 #include "graph/module/module_impl.h"
+#include "graph/pass/constant.h"
 #include "graph/pass/pass.h"
 #include "graph/pass/product.h"
 #include "graph/shapes.h"
@@ -27,15 +28,29 @@ static sh_status decompose(sh_graph *graph) {
     return changes ? sh_pass_dead_code(graph, NULL) : SH_OK;
 }
 
+sh_status sh__graph_take_tensors(sh_graph *graph) {
+    bool calls_module = false;
+    for (const sh_node *node = sh_graph_first(graph); node; node = sh_node_next(node)) {
+        sh_tensor *t = sh__constant_of(node);
+        if (t && !sh_graph_attr(graph, node->target)) SH_TRY(sh_graph_set_attr(graph, node->target, t));
+        calls_module |= node->opcode == SH_CALL_MODULE;
+    }
+    if (!calls_module) sh__graph_set_root(graph, (sh_graph_root){0});
+    return SH_OK;
+}
+
+static sh_status fuse(sh_graph *graph, const sh_compile_options *options) {
+    SH_TRY(options->frozen ? sh__fuse_conv_bn_owned(graph) : sh_pass_fuse_conv_bn(graph, NULL));
+    return sh_pass_dead_code(graph, NULL);
+}
+
 /* Two inputs that lie in one memory are two placeholders to a pass, which then doesn't see that a write to one is read of
  * the other. */
 sh_status sh__graph_prepare(sh_graph *graph, const sh_compile_options *options, bool shared) {
     const sh_pass exact[] = {sh_pass_functionalize,  sh_pass_dead_code, sh_pass_cse,
                              sh_pass_fold_constants, sh_pass_dead_code, NULL};
     if (!shared && !options->unfused) SH_TRY(sh_run_passes(graph, exact, NULL, NULL));
-    if (!shared && !options->unfused && !options->exact) {
-        SH_TRY(sh__fuse_for_plan(graph));
-        SH_TRY(sh_pass_dead_code(graph, NULL));
-    }
-    return decompose(graph);
+    if (!shared && !options->unfused && !options->exact) SH_TRY(fuse(graph, options));
+    SH_TRY(decompose(graph));
+    return options->frozen ? sh_graph_delete_all_unused_attrs(graph, NULL) : SH_OK;
 }
