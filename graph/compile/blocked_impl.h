@@ -6,7 +6,7 @@
 #include "graph/compile/conv_way.h"
 #include "graph/compile/unit_product.h"
 
-enum { SH_NO_STEP = UINT32_MAX };
+#define SH_NO_STEP UINT32_MAX
 
 typedef struct sh_blocker {
     sh_plan *plan;

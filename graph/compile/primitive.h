@@ -22,7 +22,8 @@ typedef enum sh_layout {
     SH_LAYOUTS
 } sh_layout;
 
-enum { SH_PRIMITIVE_ARGUMENTS = 8, SH_NO_VALUE = UINT32_MAX };
+enum { SH_PRIMITIVE_ARGUMENTS = 8 };
+#define SH_NO_VALUE UINT32_MAX
 
 typedef struct sh_primitive_argument {
     int role; /* DNNL_ARG_... */
