@@ -2,7 +2,10 @@
  *
  * The products run in tile.h's loops, with filters in panels that stay in the first-level cache while all tiles of a block pass; the
  * first of them has the next panel fetched, as filters are read once a block, from far away.
- * Points lie a line further apart than they are long: powers of two would meet in one set of the cache. */
+ * Points lie a line further apart than they are long: powers of two would meet in one set of the cache.
+ *
+ * Filters are transformed when the plan is made: to do that in each run reads less memory, but writes as much into the cache, and
+ * takes as long all in all. */
 #include "graph/compile/winograd.h"
 
 #include <math.h>
