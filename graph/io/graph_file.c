@@ -1,7 +1,8 @@
 /* graph_file.c - the text and the tensors beside it, in a folder or an archive.
  *
  * What is saved is gathered first: the text, and a dict of the tensors in it. Both files of a folder are written
- * beside the old ones before the first takes its place. What is loaded is read whole, then the text asks for its tensors. */
+ * beside the old ones before the first takes its place. What is loaded goes
+ * straight into its tensors, then the text asks for them. */
 #include "graph/io/graph_file.h"
 
 #include <errno.h>
@@ -231,39 +232,41 @@ static sh_status load_folder(loading *l) {
     return status;
 }
 
-/* For sh__free. */
-static sh_status read_entry(sh_archive *archive, const char *name, void **bytes, size_t *n) {
+static sh_status enter(sh_archive *archive, const char *name, sh_archive_entry *entry) {
     zip_stat_t info;
-    sh_archive_entry entry;
     if (zip_stat(archive->zip, name, 0, &info) != 0)
         return sh_fail(SH_ERROR_FORMAT, "%s holds no saved graph: it has no entry %s", archive->what, name);
-    SH_TRY(sh__archive_enter(archive, &info, name, &entry));
-    *n = entry.size;
-    *bytes = sh__alloc(entry.size + 1);
-    return sh__archive_leave(&entry, *bytes ? sh__archive_fill(&entry, *bytes, entry.size) : SH_ERROR_MEMORY);
+    return sh__archive_enter(archive, &info, name, entry);
 }
 
-static sh_status load_entries(loading *l, sh_archive *archive) {
-    void *weights = NULL;
-    size_t n;
-    SH_TRY(read_entry(archive, text_name, &l->text, &l->size));
-    sh_status status = read_entry(archive, weights_name, &weights, &n);
-    if (status >= 0) status = sh_parse_safetensors(weights, n, l->path, &l->tensors);
-    sh__free(weights);
-    return status;
+static sh_status read_text(loading *l, sh_archive *archive) {
+    sh_archive_entry entry;
+    SH_TRY(enter(archive, text_name, &entry));
+    l->size = entry.size;
+    l->text = sh__alloc(entry.size + 1);
+    return sh__archive_leave(&entry,
+                             l->text ? sh__archive_fill(&entry, l->text, entry.size) : SH_ERROR_MEMORY);
+}
+
+static sh_status read_weights(loading *l, sh_archive *archive) {
+    sh_archive_entry entry;
+    SH_TRY(enter(archive, weights_name, &entry));
+    sh_source source = sh__archive_source(&entry);
+    source.what = l->path;
+    return sh__archive_leave(&entry, sh__safetensors_read(&source, &l->tensors));
 }
 
 static sh_status load_archive(loading *l) {
     sh_archive archive;
-    void *bytes;
-    size_t size;
-    SH_TRY(sh_file_read(l->path, &bytes, &size));
-    sh_status status = sh__archive_open(&archive, bytes, size, l->path);
+    sh_file_in in;
+    SH_TRY(sh_file_open(&in, l->path));
+    sh_status status = sh__archive_open(&archive, &(sh_zip_bytes){NULL, &in, in.size, l->path});
     if (status >= 0) {
-        status = load_entries(l, &archive);
+        status = read_text(l, &archive);
+        if (status >= 0) status = read_weights(l, &archive);
         sh__archive_close(&archive);
     }
-    sh__free(bytes);
+    sh_file_close(&in);
     return status;
 }
 

@@ -1,9 +1,11 @@
 #include "ops/io/archive.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "ops/io/file.h"
-#include "ops/io/zip_end.h"
 
 enum { PER_DIRECTORY_BYTE = 12 }; /* what libzip keeps of the directory, at worst */
 
@@ -16,10 +18,25 @@ static sh_status zip_failed(const char *what, const char *doing, zip_error_t *er
 
 /* ---- reading ---- */
 
-static sh_status open_zip(sh_archive *a, const void *bytes, size_t size) {
+/* libzip closes what it is given. */
+static zip_source_t *source_of_file(const sh_file_in *in, zip_error_t *error) {
+    const int descriptor = fcntl(in->descriptor, F_DUPFD_CLOEXEC, 0);
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "rb");
+    zip_source_t *source = file ? zip_source_filep_create(file, 0, -1, error) : NULL;
+    if (source) return source;
+    if (!file) zip_error_set(error, ZIP_ER_OPEN, errno);
+    if (file)
+        fclose(file);
+    else if (descriptor >= 0)
+        close(descriptor);
+    return NULL;
+}
+
+static sh_status open_zip(sh_archive *a, const sh_zip_bytes *from) {
     zip_error_t error;
     zip_error_init(&error);
-    zip_source_t *source = zip_source_buffer_create(bytes, size, 0, &error);
+    zip_source_t *source = from->bytes ? zip_source_buffer_create(from->bytes, from->size, 0, &error)
+                                       : source_of_file(from->file, &error);
     a->zip = source ? zip_open_from_source(source, ZIP_RDONLY, &error) : NULL;
     if (!a->zip) {
         zip_source_free(source);
@@ -29,12 +46,13 @@ static sh_status open_zip(sh_archive *a, const void *bytes, size_t size) {
     return SH_OK;
 }
 
-sh_status sh__archive_open(sh_archive *archive, const void *bytes, size_t size, const char *what) {
-    *archive = (sh_archive){.what = what, .budget = sh__budget_for(size, what), .packed = size};
+sh_status sh__archive_open(sh_archive *archive, const sh_zip_bytes *from) {
+    *archive = (sh_archive){
+        .what = from->what, .budget = sh__budget_for(from->size, from->what), .packed = from->size};
     size_t directory;
-    SH_TRY(sh__zip_directory(bytes, size, what, &directory));
+    SH_TRY(sh__zip_directory(from, &directory));
     SH_TRY(sh__budget_take_many(&archive->budget, directory, PER_DIRECTORY_BYTE));
-    return open_zip(archive, bytes, size);
+    return open_zip(archive, from);
 }
 
 void sh__archive_close(sh_archive *archive) { zip_discard(archive->zip); }
@@ -70,6 +88,14 @@ sh_status sh__archive_fill(sh_archive_entry *entry, void *to, size_t n) {
         n -= (size_t)got;
     }
     return SH_OK;
+}
+
+static sh_status read_entry(sh_source *source, void *to, size_t n) {
+    return sh__archive_fill(source->user, to, n);
+}
+
+sh_source sh__archive_source(sh_archive_entry *entry) {
+    return (sh_source){read_entry, entry->size, entry->what, entry};
 }
 
 /* Behind the last byte libzip compares the checksums. */

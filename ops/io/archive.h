@@ -8,6 +8,7 @@
 #include <zip.h>
 
 #include "ops/io/budget.h"
+#include "ops/io/zip_end.h"
 
 /* ---- reading ---- */
 typedef struct sh_archive {
@@ -17,8 +18,8 @@ typedef struct sh_archive {
     size_t packed; /* bytes of the archive that no entry was unpacked from yet */
 } sh_archive;
 
-/* The bytes must outlive it. On an error nothing is open. */
-sh_status sh__archive_open(sh_archive *archive, const void *bytes, size_t size, const char *what);
+/* The bytes, or the file, must outlive it. On an error nothing is open. */
+sh_status sh__archive_open(sh_archive *archive, const sh_zip_bytes *from);
 void sh__archive_close(sh_archive *archive);
 
 /* One entry, checked and open; `what` names it in errors. */
@@ -31,6 +32,8 @@ sh_status sh__archive_enter(sh_archive *archive, const zip_stat_t *info, const c
                             sh_archive_entry *entry);
 /* The next n bytes. */
 sh_status sh__archive_fill(sh_archive_entry *entry, void *to, size_t n);
+/* All of it. */
+sh_source sh__archive_source(sh_archive_entry *entry);
 /* Closes it; unless `so_far` is an error, an error if it isn't at its end or its checksum is wrong. */
 sh_status sh__archive_leave(sh_archive_entry *entry, sh_status so_far);
 

@@ -30,17 +30,23 @@ sh_status sh_file_open(sh_file_in *in, const char *path) {
     return status;
 }
 
-sh_status sh_file_fill(sh_file_in *in, void *to, size_t n) {
-    for (char *at = to; n;) {
-        const ssize_t got = read(in->descriptor, at, n);
+/* `place` NULL: where the last read ended. */
+static sh_status fill(sh_file_in *in, const size_t *place, void *to, size_t n) {
+    for (size_t done = 0; done < n;) {
+        char *at = (char *)to + done;
+        const ssize_t got = place ? pread(in->descriptor, at, n - done, (off_t)(*place + done))
+                                  : read(in->descriptor, at, n - done);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return sh_fail(SH_ERROR_FILE, "can't read %s: %s", in->path, strerror(errno));
         if (got == 0) return sh_fail(SH_ERROR_FILE, "%s became shorter while it was read", in->path);
-        at += got;
-        n -= (size_t)got;
+        done += (size_t)got;
     }
     return SH_OK;
 }
+
+sh_status sh_file_fill(sh_file_in *in, void *to, size_t n) { return fill(in, NULL, to, n); }
+
+sh_status sh_file_fill_at(sh_file_in *in, size_t at, void *to, size_t n) { return fill(in, &at, to, n); }
 
 void sh_file_close(sh_file_in *in) {
     if (in->descriptor >= 0) close(in->descriptor);
@@ -60,6 +66,32 @@ sh_status sh_file_read(const char *path, void **bytes, size_t *size) {
     *bytes = NULL;
     return status;
 }
+
+/* ---- sources ---- */
+
+sh_status sh__source_fill(sh_source *source, void *to, size_t n) {
+    source->left -= n;
+    return source->read(source, to, n);
+}
+
+static sh_status read_memory(sh_source *source, void *to, size_t n) {
+    const char *at = source->user;
+    if (n) memcpy(to, at, n);
+    source->user = (void *)(uintptr_t)(at + n);
+    return SH_OK;
+}
+
+sh_source sh__memory_source(const void *bytes, size_t size, const char *what) {
+    return (sh_source){read_memory, size, what, (void *)(uintptr_t)bytes};
+}
+
+static sh_status read_file(sh_source *source, void *to, size_t n) {
+    return sh_file_fill(source->user, to, n);
+}
+
+sh_source sh__file_source(sh_file_in *in) { return (sh_source){read_file, in->size, in->path, in}; }
+
+/* ---- writing ---- */
 
 sh_status sh_file_begin(sh_file_out *out, const char *path) {
     *out = (sh_file_out){NULL, NULL, -1};

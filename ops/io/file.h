@@ -1,4 +1,4 @@
-/* file.h - whole files in and out. */
+/* file.h - bytes in and out: whole files, files read in order, memory. */
 #ifndef SH_OPS_IO_FILE_H
 #define SH_OPS_IO_FILE_H
 
@@ -10,6 +10,17 @@ typedef struct sh_sink {
     void *user;
 } sh_sink;
 
+/* What gives bytes, in order: a file, memory, an entry of an archive. `read` gives the next n, or an error. */
+typedef struct sh_source {
+    sh_status (*read)(struct sh_source *source, void *to, size_t n);
+    size_t left;
+    const char *what; /* its name, for errors */
+    void *user;
+} sh_source;
+/* The next n of those that are left. */
+sh_status sh__source_fill(sh_source *source, void *to, size_t n);
+sh_source sh__memory_source(const void *bytes, size_t size, const char *what);
+
 /* A file that is open for reading. Directories, pipes, missing and unreadable files are errors with the reason; none is
  * waited for. */
 typedef struct sh_file_in {
@@ -20,6 +31,10 @@ typedef struct sh_file_in {
 sh_status sh_file_open(sh_file_in *in, const char *path);
 /* The next n bytes. */
 sh_status sh_file_fill(sh_file_in *in, void *to, size_t n);
+/* n bytes from `at` on, which does not count as reading on. */
+sh_status sh_file_fill_at(sh_file_in *in, size_t at, void *to, size_t n);
+/* What follows in it. */
+sh_source sh__file_source(sh_file_in *in);
 void sh_file_close(sh_file_in *in);
 
 /* The bytes of a file; free them with sh__free. */

@@ -150,11 +150,6 @@ static sh_tensor *as_fortran(sh_tensor *t, const literal *l) {
                                 0);
 }
 
-static sh_status fill(sh_npy_source *source, void *to, size_t n) {
-    source->left -= n;
-    return source->read(source, to, n);
-}
-
 static sh_status check_size(const literal *l, size_t left) {
     int64_t need = (int64_t)sh_dtype_size(l->dtype);
     bool overflow = false;
@@ -164,10 +159,10 @@ static sh_status check_size(const literal *l, size_t left) {
                    overflow ? "more than " : "", overflow ? INT64_MAX : need, left);
 }
 
-static sh_tensor *read_elements(const literal *l, sh_npy_source *source) {
+static sh_tensor *read_elements(const literal *l, sh_source *source) {
     if (check_size(l, source->left) < 0) return NULL;
     sh_tensor *t = sh_tensor_new(l->dtype, (sh_ints){l->sizes, (size_t)l->ndim});
-    if (!t || fill(source, sh_tensor_data(t), source->left) < 0) return NULL;
+    if (!t || sh__source_fill(source, sh_tensor_data(t), source->left) < 0) return NULL;
     if (l->swapped) swap_bytes(sh_tensor_data(t), sh_dtype_size(l->dtype), sh_tensor_numel(t));
     if (l->dtype == SH_B8) normalise_bools(t);
     return l->fortran && l->ndim > 1 ? as_fortran(t, l) : t;
@@ -176,48 +171,41 @@ static sh_tensor *read_elements(const literal *l, sh_npy_source *source) {
 /* ---- the whole ---- */
 
 /* Magic, version and the length of the header behind them. */
-static sh_status read_prefix(sh_npy_source *source, size_t *length) {
+static sh_status read_prefix(sh_source *source, size_t *length) {
     unsigned char head[12] = {0};
     const size_t size = source->left;
-    if (size >= 10) SH_TRY(fill(source, head, 10));
+    if (size >= 10) SH_TRY(sh__source_fill(source, head, 10));
     if (size < 10 || memcmp(head, magic, sizeof magic) != 0)
         return sh_fail(SH_ERROR_FORMAT, "%s is no .npy file: it does not start with \\x93NUMPY",
                        source->what);
     const bool wide = head[6] > 1;
     if (head[6] < 1 || head[6] > 3 || (wide && size < 12))
         return sh_fail(SH_ERROR_FORMAT, "%s: .npy version %d is not known", source->what, head[6]);
-    if (wide) SH_TRY(fill(source, head + 10, 2));
+    if (wide) SH_TRY(sh__source_fill(source, head + 10, 2));
     *length = head[8] | (size_t)head[9] << 8 | (size_t)head[10] << 16 | (size_t)head[11] << 24;
     if (*length <= source->left) return SH_OK;
     return sh_fail(SH_ERROR_FORMAT, "%s: a .npy header of %zu bytes in a file of %zu", source->what, *length,
                    size);
 }
 
-static sh_status read_header(sh_npy_source *source, literal *l) {
+static sh_status read_header(sh_source *source, literal *l) {
     size_t length = 0;
     SH_TRY(read_prefix(source, &length));
     char *text = sh__alloc(length);
     if (!text) return SH_ERROR_MEMORY;
     l->at = text;
     l->end = text + length;
-    sh_status status = fill(source, text, length);
+    sh_status status = sh__source_fill(source, text, length);
     if (status >= 0) status = read_literal(l);
     sh__free(text);
     return status;
 }
 
-sh_tensor *sh_npy_read(sh_npy_source *source) {
+sh_tensor *sh_npy_read(sh_source *source) {
     literal l = {.what = source->what};
     SH_SCOPE_HERE;
     sh_tensor *t = read_header(source, &l) < 0 ? NULL : read_elements(&l, source);
     return sh_escape(t);
-}
-
-static sh_status read_memory(sh_npy_source *source, void *to, size_t n) {
-    const char *at = source->user;
-    if (n) memcpy(to, at, n);
-    source->user = (void *)(uintptr_t)(at + n);
-    return SH_OK;
 }
 
 sh_tensor *sh_parse_npy(const void *bytes, size_t size, const char *what) {
@@ -226,18 +214,15 @@ sh_tensor *sh_parse_npy(const void *bytes, size_t size, const char *what) {
         sh_fail(SH_ERROR_NULL, "sh_parse_npy: bytes is NULL");
         return NULL;
     }
-    return sh_npy_read(
-        &(sh_npy_source){read_memory, size, what ? what : "the array", (void *)(uintptr_t)bytes});
-}
-
-static sh_status read_file(sh_npy_source *source, void *to, size_t n) {
-    return sh_file_fill(source->user, to, n);
+    sh_source source = sh__memory_source(bytes, size, what ? what : "the array");
+    return sh_npy_read(&source);
 }
 
 sh_tensor *sh_load_npy(const char *path) {
     sh_file_in in;
     if (sh_error() || sh_file_open(&in, path) < 0) return NULL;
-    sh_tensor *t = sh_npy_read(&(sh_npy_source){read_file, in.size, path, &in});
+    sh_source source = sh__file_source(&in);
+    sh_tensor *t = sh_npy_read(&source);
     sh_file_close(&in);
     return t;
 }

@@ -3,19 +3,12 @@
 #define SH_OPS_IO_NPY_H
 
 #include "dispatch/tensor.h"
+#include "ops/io/file.h"
 
 enum { SH_NPY_HEADER = 384 };
 
-/* Where the bytes come from: `read` gives the next n of the `left` that are to come, or an error. */
-typedef struct sh_npy_source {
-    sh_status (*read)(struct sh_npy_source *source, void *to, size_t n);
-    size_t left;
-    const char *what; /* their name, for errors */
-    void *user;
-} sh_npy_source;
-
 /* Reads all of it; the elements go straight into the tensor, which is scope-owned. NULL and an error. */
-sh_tensor *sh_npy_read(sh_npy_source *source);
+sh_tensor *sh_npy_read(sh_source *source);
 
 /* Writes magic, version and header text for t, padded to 64 bytes; returns its length. */
 size_t sh_npy_header(const sh_tensor *t, char *header);

@@ -18,17 +18,13 @@ typedef struct reading {
     sh_dict *dict;
 } reading;
 
-static sh_status read_unpacked(sh_npy_source *source, void *to, size_t n) {
-    return sh__archive_fill(source->user, to, n);
-}
-
 static sh_status read_entry(reading *r, const zip_stat_t *info, const char *name, const char *what) {
     sh_archive_entry entry;
     if (!sh__is_text(name)) return sh_fail(SH_ERROR_FORMAT, "%s has a name that is no text", what);
     if (sh_dict_find(r->dict, name)) return sh_fail(SH_ERROR_FORMAT, "%s is there twice", what);
     SH_TRY(sh__archive_enter(&r->archive, info, what, &entry));
     SH_SCOPE_HERE;
-    sh_npy_source source = {read_unpacked, entry.size, what, &entry};
+    sh_source source = sh__archive_source(&entry);
     sh_tensor *t = sh_npy_read(&source);
     SH_TRY(sh__archive_leave(&entry, t ? SH_OK : sh_error()->code));
     return sh_dict_set(r->dict, name, t);
@@ -51,8 +47,8 @@ static sh_status add_entry(reading *r, zip_uint64_t i) {
     return status;
 }
 
-static sh_status read_archive(reading *r, const void *bytes, size_t size, const char *what) {
-    SH_TRY(sh__archive_open(&r->archive, bytes, size, what));
+static sh_status read_archive(reading *r, const sh_zip_bytes *from) {
+    SH_TRY(sh__archive_open(&r->archive, from));
     const zip_int64_t n = zip_get_num_entries(r->archive.zip, 0);
     sh_status status = SH_OK;
     for (zip_int64_t i = 0; i < n && status >= 0; i++) status = add_entry(r, (zip_uint64_t)i);
@@ -60,26 +56,29 @@ static sh_status read_archive(reading *r, const void *bytes, size_t size, const 
     return status;
 }
 
-sh_status sh_parse_npz(const void *bytes, size_t size, const char *what, sh_dict **dict) {
-    if (dict) *dict = NULL;
-    if (sh_error()) return sh_error()->code;
-    if (!bytes || !dict) return sh_fail(SH_ERROR_NULL, "sh_parse_npz: an argument is NULL");
+static sh_status read_all(const sh_zip_bytes *from, sh_dict **dict) {
     reading r = {.dict = sh_dict_new()};
-    const sh_status status =
-        r.dict ? read_archive(&r, bytes, size, what ? what : "the archive") : SH_ERROR_MEMORY;
+    const sh_status status = r.dict ? read_archive(&r, from) : SH_ERROR_MEMORY;
     if (status < 0) sh_dict_free(r.dict);
     *dict = status < 0 ? NULL : r.dict;
     return status;
 }
 
-sh_status sh_load_npz(const char *path, sh_dict **dict) {
-    void *bytes;
-    size_t size;
+sh_status sh_parse_npz(const void *bytes, size_t size, const char *what, sh_dict **dict) {
     if (dict) *dict = NULL;
     if (sh_error()) return sh_error()->code;
-    SH_TRY(sh_file_read(path, &bytes, &size));
-    const sh_status status = sh_parse_npz(bytes, size, path, dict);
-    sh__free(bytes);
+    if (!bytes || !dict) return sh_fail(SH_ERROR_NULL, "sh_parse_npz: an argument is NULL");
+    return read_all(&(sh_zip_bytes){bytes, NULL, size, what ? what : "the archive"}, dict);
+}
+
+sh_status sh_load_npz(const char *path, sh_dict **dict) {
+    sh_file_in in;
+    if (dict) *dict = NULL;
+    if (sh_error()) return sh_error()->code;
+    if (!dict) return sh_fail(SH_ERROR_NULL, "sh_load_npz: dict is NULL");
+    SH_TRY(sh_file_open(&in, path));
+    const sh_status status = read_all(&(sh_zip_bytes){NULL, &in, in.size, path}, dict);
+    sh_file_close(&in);
     return status;
 }
 

@@ -105,21 +105,22 @@ static sh_status check_cover(const char *what, entry *entries, size_t n, size_t 
                    size);
 }
 
-static sh_status add_tensors(const entry *entries, size_t n, const char *data, sh_dict *dict) {
+/* In order of offset, straight from the source. */
+static sh_status add_tensors(const entry *entries, size_t n, sh_source *source, sh_dict *dict) {
     SH_SCOPE_HERE;
     for (size_t i = 0; i < n; i++) {
         const entry *e = &entries[i];
-        sh_tensor *t = sh_tensor_copy_of(data + e->begin, e->dtype, (sh_ints){e->sizes, (size_t)e->ndim});
+        sh_tensor *t = sh_tensor_new(e->dtype, (sh_ints){e->sizes, (size_t)e->ndim});
         if (!t) return sh_error()->code;
         uint8_t *bytes = sh_tensor_data(t);
+        SH_TRY(sh__source_fill(source, bytes, (size_t)(e->end - e->begin)));
         for (int64_t k = 0; e->dtype == SH_B8 && k < sh_tensor_numel(t); k++) bytes[k] = bytes[k] != 0;
         SH_TRY(sh_dict_set(dict, e->name, t));
     }
     return SH_OK;
 }
 
-static sh_status read_tensors(json_t *header, const char *what, const char *data, size_t size,
-                              sh_dict *dict) {
+static sh_status read_tensors(json_t *header, sh_source *source, sh_dict *dict) {
     const char *name;
     json_t *value;
     size_t n = 0;
@@ -128,11 +129,11 @@ static sh_status read_tensors(json_t *header, const char *what, const char *data
     sh_status status = SH_OK;
     json_object_foreach(header, name, value) {
         if (strcmp(name, "__metadata__") == 0) continue;
-        status = read_entry(what, name, value, &entries[n++]);
+        status = read_entry(source->what, name, value, &entries[n++]);
         if (status < 0) break;
     }
-    if (status >= 0) status = check_cover(what, entries, n, size);
-    if (status >= 0) status = add_tensors(entries, n, data, dict);
+    if (status >= 0) status = check_cover(source->what, entries, n, source->left);
+    if (status >= 0) status = add_tensors(entries, n, source, dict);
     sh__free(entries);
     return status;
 }
@@ -155,19 +156,9 @@ static sh_status take_header(const char *text, size_t length, const char *what, 
     return sh__budget_take(&budget, size + length);
 }
 
-static sh_status read_header(const void *bytes, size_t size, const char *what, json_t **header,
-                             size_t *start) {
-    uint64_t length;
+static sh_status parse_header(const char *text, size_t length, const char *what, json_t **header) {
     json_error_t error;
-    if (size < 8) return sh_fail(SH_ERROR_FORMAT, "%s is no safetensors file: it has %zu bytes", what, size);
-    memcpy(&length, bytes, 8);
-    if (length > size - 8 || length > LONGEST_HEADER)
-        return sh_fail(SH_ERROR_FORMAT,
-                       "%s is no safetensors file: a header of %" PRIu64 " bytes in a file of %zu", what,
-                       length, size);
-    SH_TRY(take_header((const char *)bytes + 8, length, what, size));
-    *header = json_loadb((const char *)bytes + 8, length, JSON_REJECT_DUPLICATES, &error);
-    *start = 8 + length;
+    *header = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     if (json_is_object(*header)) return SH_OK;
     const bool parsed = *header != NULL;
     json_decref(*header);
@@ -177,18 +168,30 @@ static sh_status read_header(const void *bytes, size_t size, const char *what, j
                    parsed ? "it is another value" : error.text, error.position);
 }
 
-sh_status sh_parse_safetensors(const void *bytes, size_t size, const char *what, sh_dict **dict) {
+static sh_status read_header(sh_source *source, json_t **header) {
+    const size_t size = source->left;
+    uint64_t length = 0;
+    if (size < 8)
+        return sh_fail(SH_ERROR_FORMAT, "%s is no safetensors file: it has %zu bytes", source->what, size);
+    SH_TRY(sh__source_fill(source, &length, 8));
+    if (length > size - 8 || length > LONGEST_HEADER)
+        return sh_fail(SH_ERROR_FORMAT,
+                       "%s is no safetensors file: a header of %" PRIu64 " bytes in a file of %zu",
+                       source->what, length, size);
+    char *text = sh__alloc(length);
+    if (!text) return SH_ERROR_MEMORY;
+    sh_status status = sh__source_fill(source, text, length);
+    if (status >= 0) status = take_header(text, length, source->what, size);
+    if (status >= 0) status = parse_header(text, length, source->what, header);
+    sh__free(text);
+    return status;
+}
+
+sh_status sh__safetensors_read(sh_source *source, sh_dict **dict) {
     json_t *header = NULL;
-    size_t start = 0;
-    if (dict) *dict = NULL;
-    if (sh_error()) return sh_error()->code;
-    if (!bytes || !dict) return sh_fail(SH_ERROR_NULL, "sh_parse_safetensors: an argument is NULL");
-    if (!what) what = "the archive";
-    SH_TRY(read_header(bytes, size, what, &header, &start));
+    SH_TRY(read_header(source, &header));
     *dict = sh_dict_new();
-    const sh_status status =
-        *dict ? read_tensors(header, what, (const char *)bytes + start, size - start, *dict)
-              : SH_ERROR_MEMORY;
+    const sh_status status = *dict ? read_tensors(header, source, *dict) : SH_ERROR_MEMORY;
     json_decref(header);
     if (status >= 0) return SH_OK;
     sh_dict_free(*dict);
@@ -196,14 +199,23 @@ sh_status sh_parse_safetensors(const void *bytes, size_t size, const char *what,
     return status;
 }
 
-sh_status sh_load_safetensors(const char *path, sh_dict **dict) {
-    void *bytes;
-    size_t size;
+sh_status sh_parse_safetensors(const void *bytes, size_t size, const char *what, sh_dict **dict) {
     if (dict) *dict = NULL;
     if (sh_error()) return sh_error()->code;
-    SH_TRY(sh_file_read(path, &bytes, &size));
-    const sh_status status = sh_parse_safetensors(bytes, size, path, dict);
-    sh__free(bytes);
+    if (!bytes || !dict) return sh_fail(SH_ERROR_NULL, "sh_parse_safetensors: an argument is NULL");
+    sh_source source = sh__memory_source(bytes, size, what ? what : "the archive");
+    return sh__safetensors_read(&source, dict);
+}
+
+sh_status sh_load_safetensors(const char *path, sh_dict **dict) {
+    sh_file_in in;
+    if (dict) *dict = NULL;
+    if (sh_error()) return sh_error()->code;
+    if (!dict) return sh_fail(SH_ERROR_NULL, "sh_load_safetensors: dict is NULL");
+    SH_TRY(sh_file_open(&in, path));
+    sh_source source = sh__file_source(&in);
+    const sh_status status = sh__safetensors_read(&source, dict);
+    sh_file_close(&in);
     return status;
 }
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "dispatch/memory_impl.h"
+
 enum { END = 22, LOCATOR = 20, END_64 = 56, ENTRY = 46, LONGEST_TAIL = END + LOCATOR + (1 << 16) };
 
 static uint64_t little_endian(const uint8_t *at, int n) {
@@ -16,11 +18,16 @@ static sh_status damaged(const char *what, const char *how) {
     return sh_fail(SH_ERROR_FORMAT, "%s is no .npz file, or damaged: %s", what, how);
 }
 
-static sh_status find_end(const uint8_t *bytes, size_t size, const char *what, size_t *end) {
-    const size_t from = size > LONGEST_TAIL ? size - LONGEST_TAIL : 0;
+static sh_status read_at(const sh_zip_bytes *archive, size_t at, void *to, size_t n) {
+    if (!archive->bytes) return sh_file_fill_at(archive->file, at, to, n);
+    memcpy(to, (const uint8_t *)archive->bytes + at, n);
+    return SH_OK;
+}
+
+static sh_status find_end(const uint8_t *tail, size_t size, const char *what, size_t *end) {
     size_t found = 0;
-    for (size_t at = from; at + END <= size; at++) {
-        if (memcmp(bytes + at, "PK\5\6", 4) != 0) continue;
+    for (size_t at = 0; at + END <= size; at++) {
+        if (memcmp(tail + at, "PK\5\6", 4) != 0) continue;
         *end = at;
         found++;
     }
@@ -30,26 +37,40 @@ static sh_status find_end(const uint8_t *bytes, size_t size, const char *what, s
 }
 
 /* The larger record of an archive that outgrew the first: a locator in front of that says where it is. */
-static sh_status find_end_64(const uint8_t *bytes, size_t size, const char *what, size_t end,
-                             const uint8_t **record) {
-    *record = NULL;
-    if (end < LOCATOR || memcmp(bytes + end - LOCATOR, "PK\6\7", 4) != 0) return SH_OK;
-    const uint64_t at = little_endian(bytes + end - LOCATOR + 8, 8);
-    if (size < END_64 || at > size - END_64 || memcmp(bytes + at, "PK\6\6", 4) != 0)
-        return damaged(what, "its zip64 end record is not where its locator says");
-    *record = bytes + at;
+static sh_status find_end_64(const sh_zip_bytes *archive, const uint8_t *tail, size_t end, uint8_t *record,
+                             bool *found) {
+    *found = end >= LOCATOR && memcmp(tail + end - LOCATOR, "PK\6\7", 4) == 0;
+    if (!*found) return SH_OK;
+    const uint64_t at = little_endian(tail + end - LOCATOR + 8, 8);
+    const bool inside = archive->size >= END_64 && at <= archive->size - END_64;
+    if (inside) SH_TRY(read_at(archive, (size_t)at, record, END_64));
+    return inside && memcmp(record, "PK\6\6", 4) == 0
+               ? SH_OK
+               : damaged(archive->what, "its zip64 end record is not where its locator says");
+}
+
+/* `tail` is the last `size` bytes. */
+static sh_status look_at_end(const sh_zip_bytes *archive, const uint8_t *tail, size_t size,
+                             size_t *directory) {
+    uint8_t record[END_64];
+    size_t end = 0;
+    bool large;
+    SH_TRY(find_end(tail, size, archive->what, &end));
+    SH_TRY(find_end_64(archive, tail, end, record, &large));
+    const uint64_t entries = large ? little_endian(record + 32, 8) : little_endian(tail + end + 10, 2),
+                   length = large ? little_endian(record + 40, 8) : little_endian(tail + end + 12, 4);
+    if (length > archive->size - size + end || entries > length / ENTRY)
+        return damaged(archive->what, "its end record promises a directory that it has no room for");
+    *directory = (size_t)length;
     return SH_OK;
 }
 
-sh_status sh__zip_directory(const void *bytes, size_t size, const char *what, size_t *directory) {
-    const uint8_t *const archive = bytes, *record;
-    size_t end = 0;
-    SH_TRY(find_end(archive, size, what, &end));
-    SH_TRY(find_end_64(archive, size, what, end, &record));
-    const uint64_t entries = record ? little_endian(record + 32, 8) : little_endian(archive + end + 10, 2),
-                   length = record ? little_endian(record + 40, 8) : little_endian(archive + end + 12, 4);
-    if (length > end || entries > length / ENTRY)
-        return damaged(what, "its end record promises a directory that it has no room for");
-    *directory = (size_t)length;
-    return SH_OK;
+sh_status sh__zip_directory(const sh_zip_bytes *archive, size_t *directory) {
+    const size_t size = archive->size < LONGEST_TAIL ? archive->size : LONGEST_TAIL;
+    uint8_t *tail = sh__alloc(size);
+    if (!tail) return SH_ERROR_MEMORY;
+    sh_status status = read_at(archive, archive->size - size, tail, size);
+    if (status >= 0) status = look_at_end(archive, tail, size, directory);
+    sh__free(tail);
+    return status;
 }

@@ -5,9 +5,17 @@
 #ifndef SH_OPS_IO_ZIP_END_H
 #define SH_OPS_IO_ZIP_END_H
 
-#include "dispatch/status.h"
+#include "ops/io/file.h"
+
+/* An archive in memory, or in a file. */
+typedef struct sh_zip_bytes {
+    const void *bytes; /* NULL: it is the file */
+    sh_file_in *file;
+    size_t size;
+    const char *what; /* its name, for errors */
+} sh_zip_bytes;
 
 /* The bytes of the archive's directory; an error unless there is one end record and what it says fits the archive. */
-sh_status sh__zip_directory(const void *bytes, size_t size, const char *what, size_t *directory);
+sh_status sh__zip_directory(const sh_zip_bytes *archive, size_t *directory);
 
 #endif
