@@ -126,6 +126,31 @@ Test(blocked, a_residual_net_is_convolutions_pools_and_nothing_else) {
         }
 }
 
+static uint32_t constants_left(const draft *d) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < d->plan->nbuffers; i++) n += d->plan->buffers[i].tensor != NULL;
+    return n;
+}
+
+Test(blocked, a_constant_is_let_go_when_it_is_packed_unless_it_is_read_elsewhere) {
+    draft d;
+    draft_begin(&d);
+    sh_tensor *x = plain_conv(&d, draft_input(&d, values(1, 16, 8, 8)), 16);
+    sh_tensor *w = draft_constant(&d, values(16, 16, 1, 1)), *added = draft_constant(&d, values(1, 16, 8, 8));
+    sh_tensor *y =
+        DRAFT(&d, "conv2d", T(x), T(w), sh_none(), INTS(1, 1), INTS(0, 0), INTS(1, 1), sh_value_int(1));
+    draft_output(&d, DRAFT(&d, "add", T(y), T(added)));
+    draft_output(&d, DRAFT(&d, "exp", T(w)));
+    sh_tensor *rows = draft_input(&d, sh_rand(SH_SIZES(4, 64)));
+    sh_tensor *matrix = draft_constant(&d, sh_rand(SH_SIZES(64, 64)));
+    draft_output(&d, DRAFT(&d, "matmul", T(rows), T(matrix)));
+    cr_expect(le(dbl, blocked(&d, OFF), close_by));
+    cr_expect(eq(u32, draft_units(&d, "conv"), 2));
+    cr_expect(eq(u32, draft_units(&d, "product"), 1));
+    cr_expect(eq(u32, constants_left(&d), 2), "what the second adds, and its weight");
+    sh__plan_free(d.plan);
+}
+
 Test(blocked, a_sum_with_what_the_convolution_reads_is_not_done_in_place) {
     draft d;
     draft_begin(&d);

@@ -5,7 +5,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "ops/io/io.h"
+#include "dispatch/memory_impl.h"
+#include "ops/io/safetensors.h"
 #include "tests/folder.h"
 #include "tests/modes.h"
 
@@ -142,6 +143,38 @@ static sh_status safetensors(const char *header, size_t data) {
     const sh_status status = sh_parse_safetensors(bytes, 8 + n + data, "test", &d);
     sh_dict_free(d);
     return status;
+}
+
+/* Memory that notes where the last of it went. */
+typedef struct noted {
+    const char *at;
+    const void *last;
+    size_t n;
+} noted;
+
+static sh_status note_read(sh_source *source, void *to, size_t n) {
+    noted *from = source->user;
+    memcpy(to, from->at, n);
+    *from = (noted){from->at + n, to, n};
+    return SH_OK;
+}
+
+Test(io, what_is_read_of_a_tensor_goes_straight_into_it) {
+    sh_dict *d = sh_dict_new(), *back = NULL;
+    void *bytes;
+    size_t size;
+    sh_dict_set(d, "a", counting(SH_F64, shapes(3)));
+    cr_assert(eq(int, sh_save_safetensors(in_folder("a.safetensors"), d), SH_OK));
+    cr_assert(eq(int, sh_file_read(in_folder("a.safetensors"), &bytes, &size), SH_OK));
+    noted from = {bytes, NULL, 0};
+    sh_source source = {note_read, size, "it", &from};
+    cr_assert(eq(int, sh__safetensors_read(&source, &back), SH_OK));
+    cr_expect(eq(sz, source.left, 0));
+    cr_expect(eq(ptr, (void *)(uintptr_t)from.last, sh_tensor_data(sh_dict_find(back, "a"))));
+    cr_expect(eq(sz, from.n, 24 * sizeof(double)));
+    sh__free(bytes);
+    sh_dict_free(back);
+    sh_dict_free(d);
 }
 
 Test(io, hostile_safetensors_are_refused) {
