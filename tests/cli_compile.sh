@@ -3,29 +3,8 @@
 set -u
 shunt=${BUILD:-build}/shunt
 make_onnx=${BUILD:-build}/make_onnx
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
+. tests/checks.sh
 
-# check NAME STATUS WORDS COMMAND...: the status, and the words somewhere in stdout or stderr.
-check() {
-    name=$1 status=$2 words=$3
-    shift 3
-    "$@" >"$work/out" 2>"$work/err"
-    got=$?
-    if [ $got -eq "$status" ] && { [ -z "$words" ] || cat "$work/out" "$work/err" | grep -qF -- "$words"; }; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $name: status $got, expected $status and '$words'"
-        sed 's/^/    /' "$work/out" "$work/err"
-    fi
-}
-holds() { # NAME COMMAND...
-    name=$1
-    shift
-    if "$@" >/dev/null 2>&1; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $name"; fi
-}
 # near FILE FILE: tables of `shunt run` that agree in words, and in numbers to 1e-4 of their size.
 near() {
     paste -d '\n' "$1" "$2" | awk '
@@ -95,5 +74,4 @@ check 'modes without a plan' 2 'give --plan' "$shunt" graph "$net" --mode log
 check 'a plan and a picture' 2 'choose one' "$shunt" graph "$net" --plan --svg
 check 'a plan of a missing file' 3 'No such file' "$shunt" graph --plan "$work/none.onnx"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish
