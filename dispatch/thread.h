@@ -84,10 +84,11 @@ typedef struct sh_thread {
     uint32_t shown;                   /* the depth at which a kernel shows what it calls (foreign.h), or 0 */
     uintptr_t stack_low, stack_limit; /* where the C stack ends, up to where it stays free (chain.c) */
     uint64_t sequence;                /* of pushes */
-    uint64_t stamp; /* of the modes as they are pushed, outside of chains: see graph/compile/guard.h; 0: they changed since it was given */
-    uint64_t stamp_at; /* the configuration at which it was given */
-    uint64_t op_number;               /* function-level ops, while some mode counts them */
-    sh_thread_cold *cold;             /* NULL until the thread is attached */
+    uint64_t
+        stamp; /* of the modes as they are pushed, outside of chains: see graph/compile/guard.h; 0: they changed since it was given */
+    uint64_t stamp_at;    /* the configuration at which it was given */
+    uint64_t op_number;   /* function-level ops, while some mode counts them */
+    sh_thread_cold *cold; /* NULL until the thread is attached */
     uint64_t wants[SH_FAMILY_WORDS];
     sh_entry *top[SH_POS_COUNT];
 } sh_thread;
