@@ -66,6 +66,7 @@ struct sh_thread_cold {
     uint64_t below_ns;          /* time spent below the running callback, while modes are timed */
 
     char path[SH_NAME_PATH];
+    uint32_t paths_read; /* how often sh_scope_path was asked: who did so may depend on it */
     sh_name_mark names[SH_NAME_DEPTH];
 
     atomic_uint foreign;          /* C kernels that this thread is in: see ffi/kernel.c */
@@ -81,6 +82,9 @@ void sh__recover(sh_thread *thread, uintptr_t stack_address);
 /* The same as seen from the function that it stands in: for all that looks at or changes the thread's state. */
 #define sh__recover_here(thread) \
     (SH_UNLIKELY((thread)->depth) ? sh__recover((thread), (uintptr_t)__builtin_frame_address(0)) : (void)0)
+
+/* sh_scope_path for those whose effect doesn't depend on it: it isn't counted. */
+const char *sh__scope_path(void);
 
 /* Runs `visit` over all attached threads under the registry lock. */
 void sh__threads_visit(void (*visit)(sh_thread_cold *cold, void *user), void *user);

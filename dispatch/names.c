@@ -3,9 +3,14 @@
 
 #include "dispatch/chain.h"
 
-const char *sh_scope_path(void) {
+const char *sh__scope_path(void) {
     sh__recover_here(&sh__thread);
     return sh__thread.cold ? sh__thread.cold->path : "";
+}
+
+const char *sh_scope_path(void) {
+    if (sh__thread.cold) sh__thread.cold->paths_read++;
+    return sh__scope_path();
 }
 
 sh_status sh_name_push(const char *name) {

@@ -132,7 +132,7 @@ bool sh_selection_holds(const sh_selection *where, const sh_call *call, char *te
     const refusal why = {text, size};
     if (!op_matches(where->ops, sh_call_op_of(call)))
         return refuse(&why, "the op is not %s", sh_filter_text(where->ops));
-    if (!sh_filter_match(where->scope, sh_scope_path()))
+    if (*sh_filter_text(where->scope) && !sh_filter_match(where->scope, sh_scope_path()))
         return refuse(&why, "scope '%s' is not %s", sh_scope_path(), sh_filter_text(where->scope));
     return tensors_match(where, call, &why);
 }

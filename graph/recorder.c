@@ -192,7 +192,7 @@ sh_status sh__recorder_finish(sh_recorder *r, sh_node *node, const void *site, c
                               uint32_t n) {
     if (!node) return sh_error()->code;
     node->site = site;
-    SH_TRY(sh_node_set_scope(node, sh_scope_path()));
+    SH_TRY(sh_node_set_scope(node, sh__scope_path()));
     return name_results(r, results, n, node);
 }
 

@@ -28,8 +28,11 @@ typedef struct bake {
 /* As a chain would run it. */
 static sh_status run_rewriting(sh_mode *mode, sh_call *call) {
     const proxy *p = sh_mode_user(mode);
+    const uint32_t paths_read = sh__thread.cold->paths_read;
     atomic_fetch_add_explicit(&p->mode->mode->calls, 1, memory_order_relaxed);
-    return p->mode->mode->callback(p->mode->mode, call);
+    const sh_status status = p->mode->mode->callback(p->mode->mode, call);
+    p->mode->reads_scope |= sh__thread.cold->paths_read != paths_read;
+    return status;
 }
 
 /* Shapes come from below, where nothing is recorded meanwhile. */
@@ -71,11 +74,11 @@ static sh_status copy_interest(sh_mode *to, const sh_mode *from) {
     return SH_OK;
 }
 
-/* Never a watching one: a capture then looks where the proxy stands for what it records. */
+/* Never a watching one: a capture then looks where the proxy stands for what it records. Nor one that runs last: the trace
+ * records last of all, and the order of the pushes keeps such a proxy below the others. */
 static sh_mode *make_proxy(proxy *p) {
     const sh_mode *mode = p->mode->mode;
-    const uint32_t flags =
-        (mode->flags & (SH_MODE_KEEPS_COMPOSITES | SH_MODE_FIRST | SH_MODE_LAST)) | SH_MODE_STANDS_IN;
+    const uint32_t flags = (mode->flags & (SH_MODE_KEEPS_COMPOSITES | SH_MODE_FIRST)) | SH_MODE_STANDS_IN;
     sh_mode *made =
         sh_mode_new(p->mode->baked ? run_rewriting : keep,
                     &(sh_mode_options){.name = mode->name,
@@ -150,12 +153,29 @@ static sh_status list_modes(sh_baked *baked) {
 
 /* ---- the trace ---- */
 
+/* Nodes say what names are open within the call: around it there may be others next time. */
+static sh_status strip_scopes(sh_graph *graph) {
+    const char *around = sh__scope_path();
+    const size_t n = strlen(around);
+    for (sh_node *node = graph->root.next; n && node != &graph->root; node = node->next) {
+        const char *scope = node->scope;
+        if (strncmp(scope, around, n) != 0 || (scope[n] && scope[n] != '.')) continue;
+        SH_TRY(sh_node_set_scope(node, scope + n + (scope[n] == '.')));
+    }
+    return SH_OK;
+}
+
+static bool never_a_leaf(const char *path, const sh_module *module, void *user) {
+    (void)path, (void)module, (void)user;
+    return false;
+}
+
 static sh_status trace(void *user) {
     bake *b = user;
     const sh_status status = push_proxies(b);
     if (status >= 0) b->baked->graph = sh_trace(b->module, b->inputs, &(sh_trace_options){.no_leaves = true});
     pop_proxies(b);
-    return b->baked->graph ? SH_OK : sh__error_ensure(SH_ERROR_VALUE);
+    return b->baked->graph ? strip_scopes(b->baked->graph) : sh__error_ensure(SH_ERROR_VALUE);
 }
 
 /* A trace is a mode itself, so it can't do with all of them off at once. */
@@ -183,6 +203,12 @@ sh_status sh__bake(sh_module *module, sh_values inputs, bool strict, sh_baked *b
     sh__free(b.pushed);
     if (status < 0) sh__baked_free(baked);
     return status;
+}
+
+bool sh__baked_reads_scope(const sh_baked *baked) {
+    bool reads = false;
+    for (size_t i = 0; i < baked->nmodes; i++) reads |= baked->modes[i].reads_scope;
+    return reads;
 }
 
 void sh__baked_free(sh_baked *baked) {

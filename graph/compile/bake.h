@@ -14,6 +14,7 @@ typedef struct sh_baked_mode {
     uint32_t position, index; /* where it stands: index from the bottom of its position */
     bool unseen;              /* all interception was off: it has no part in the call */
     bool baked;               /* rewriting: nothing of it is left */
+    bool reads_scope;         /* what it did may depend on the names around the call */
     size_t kept;              /* how many calls of the graph go to it */
 } sh_baked_mode;
 
@@ -29,6 +30,8 @@ sh_status sh__with_modes_off(const sh_baked *baked, sh_work work, void *user);
 
 /* `strict`: a call that a mode would keep is an error that names both. On an error nothing is in `baked`. */
 sh_status sh__bake(sh_module *module, sh_values inputs, bool strict, sh_baked *baked);
+/* Did a mode that is baked in look at the names around the call? */
+bool sh__baked_reads_scope(const sh_baked *baked);
 void sh__baked_free(sh_baked *baked); /* the graph too, if it is still there */
 
 #endif

@@ -167,6 +167,7 @@ static const char *why(const sh_compiled *c, const sh_guard *guard) {
         [SH_GUARD_TABLE] = "the dispatch table, a function or a default backend was another",
         [SH_GUARD_THREAD] = "switches or the chosen backend were others",
         [SH_GUARD_MODES] = "other modes were pushed, or one was configured anew",
+        [SH_GUARD_SCOPE] = "other names were open around the call, which a mode that is baked in looks at",
         [SH_GUARD_MODULE] = "the module, or a tensor of it, had changed",
         [SH_GUARD_INPUTS] = "the inputs were others in dtype, shape or layout",
     };

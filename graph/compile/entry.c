@@ -151,6 +151,7 @@ static sh_status make_plan(making *m) {
     SH_TRY(note_all_written(e)); /* not what is folded: a written mean makes another plan */
     if (!o->unfused) SH_TRY(sh__plan_tile(e->plan));
     SH_TRY(sh__plan_seal(e->plan));
+    e->guard.scoped = sh__baked_reads_scope(m->modes);
     return sh__guard_take(&e->guard, m->c->module, m->given);
 }
 
@@ -224,11 +225,11 @@ sh_compiled_batch *sh__compiled_batch_new(sh_compiled *c, sh_values inputs) {
     sh_compiled_batch *b = sh__calloc(1, sizeof *b);
     if (!b) return NULL;
     b->guard.any_batch = true;
-    if (sh__batch_take(&b->batch, c->module, inputs, c->options.strict) >= 0 &&
-        sh__guard_take(&b->guard, c->module, inputs) >= 0) {
-        b->trace_ns = now_ns() - start;
-        return b;
-    }
+    sh_status status = sh__batch_take(&b->batch, c->module, inputs, c->options.strict);
+    b->guard.scoped = status >= 0 && sh__baked_reads_scope(&b->batch.baked);
+    if (status >= 0) status = sh__guard_take(&b->guard, c->module, inputs);
+    b->trace_ns = now_ns() - start;
+    if (status >= 0) return b;
     sh__compiled_batch_free(b);
     return NULL;
 }

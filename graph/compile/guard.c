@@ -86,6 +86,11 @@ static void put_modes(words *w, sh_thread *thread) {
     if (pinned) sh__globals_release(thread);
 }
 
+static void put_scope(words *w) {
+    const sh_guard *guard = w->into ? w->into : w->with;
+    if (guard->scoped) put_text(w, sh__scope_path());
+}
+
 /* ---- the module ---- */
 
 static bool is_written(const words *w, const sh_tensor *t) {
@@ -217,6 +222,7 @@ static void put_section(words *w, sh_guard_section section, const sh_module *mod
     case SH_GUARD_TABLE: put_table(w); break;
     case SH_GUARD_THREAD: put_thread(w, &sh__thread); break;
     case SH_GUARD_MODES: put_modes(w, &sh__thread); break;
+    case SH_GUARD_SCOPE: put_scope(w); break;
     case SH_GUARD_MODULE:
         if (module) put_module(w, module);
         break;
@@ -250,7 +256,7 @@ static bool section_holds(const sh_guard *guard, sh_guard_section section, const
 /* Inputs first: they differ most. */
 bool sh__guard_holds(const sh_guard *guard, const sh_module *module, sh_values inputs, bool stamped) {
     if (!section_holds(guard, SH_GUARD_INPUTS, module, inputs)) return false;
-    for (int s = stamped ? SH_GUARD_MODULE : SH_GUARD_TABLE; s < SH_GUARD_INPUTS; s++)
+    for (int s = stamped ? SH_GUARD_SCOPE : SH_GUARD_TABLE; s < SH_GUARD_INPUTS; s++)
         if (!section_holds(guard, (sh_guard_section)s, module, inputs)) return false;
     return true;
 }

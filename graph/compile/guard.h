@@ -1,9 +1,9 @@
 /* guard.h - what a plan was made for, as words that are compared before each run.
  *
  * Sections in order: the table and what functions are registered; this thread's switches and backends; the modes in sight,
- * each by place, serial number and configuration version; the module's tree, with the version of each tensor in it; the
- * inputs by dtype, shape, layout and which of them share memory. The first three are looked at again only when something
- * was pushed, popped or configured: a stamp says so. */
+ * each by place, serial number and configuration version; the names around the call, if a mode that is baked in looked at
+ * them; the module's tree, with the version of each tensor in it; the inputs by dtype, shape, layout and which of them share
+ * memory. The first three are looked at again only when something was pushed, popped or configured: a stamp says so. */
 #ifndef SH_GRAPH_COMPILE_GUARD_H
 #define SH_GRAPH_COMPILE_GUARD_H
 
@@ -13,6 +13,7 @@ typedef enum sh_guard_section {
     SH_GUARD_TABLE,
     SH_GUARD_THREAD,
     SH_GUARD_MODES,
+    SH_GUARD_SCOPE,
     SH_GUARD_MODULE,
     SH_GUARD_INPUTS,
     SH_GUARD_SECTIONS
@@ -24,10 +25,11 @@ typedef struct sh_guard {
     size_t ends[SH_GUARD_SECTIONS]; /* where each section ends */
     sh_tensor **written; /* tensors that the plan itself writes to, whose version doesn't count; kept */
     size_t nwritten;
+    bool scoped;    /* the names around the call count */
     bool any_batch; /* dimension 0 may be another, if it is so in all inputs that share it: batch.h */
 } sh_guard;
 
-/* As things stand on this thread; `guard` is empty, or holds `written`. The module may be NULL: then nothing is said of it. */
+/* As things stand on this thread; `guard` is empty but for `written` and what counts. The module may be NULL: then nothing is said of it. */
 sh_status sh__guard_take(sh_guard *guard, const sh_module *module, sh_values inputs);
 void sh__guard_free(sh_guard *guard);
 /* Does it hold now? `stamped`: its first three sections are known to. */

@@ -201,19 +201,18 @@ static sh_status run_kind(const sh_plan *plan, sh_workspace *w, uint32_t s, sh_v
     }
 }
 
-/* In the scopes that were open where it was recorded, as an interpreter runs it. */
+/* In the scopes that were open where it was recorded, which is what the modes find around the eager call: the names that an
+ * interpreter gives are among them. */
 sh_status sh__run_other_step(const sh_plan *plan, sh_workspace *w, uint32_t s) {
     const sh_plan_step *step = &plan->steps.at[s];
     sh_value results[SH_MAX_RESULTS] = {{0}};
-    sh_status status = SH_OK;
     sh_scope scope = sh_scope_begin(__FILE__, __LINE__);
-    if (*step->scope) status = sh_name_push(step->scope);
-    if (status >= 0 && (status = sh_name_push(step->name)) >= 0) {
+    sh_status status = *step->scope ? sh_name_push(step->scope) : SH_OK;
+    if (status >= 0) {
         status = run_kind(plan, w, s, results);
         if (status >= 0) status = keep_results(plan, w, step, results);
-        sh_name_pop();
+        if (*step->scope) sh_name_pop();
     }
-    if (*step->scope) sh_name_pop();
     sh_scope_end(&scope);
     return status;
 }
