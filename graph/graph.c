@@ -13,8 +13,10 @@
 
 sh_graph *sh_graph_new(void) {
     if (sh__error_pending()) return NULL;
+    static atomic_uint_fast64_t last;
     sh_graph *graph = sh__calloc(1, sizeof *graph);
     if (!graph) return NULL;
+    graph->serial = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
     graph->root.prev = graph->root.next = &graph->root;
     graph->root.graph = graph;
     pthread_mutex_init(&graph->program.lock, NULL);
@@ -312,6 +314,7 @@ sh_status sh_graph_set_attr(sh_graph *graph, const char *name, sh_tensor *value)
     sh_tensor *before = symbol->object;
     symbol->object = sh_keep(value);
     sh_release(before);
+    graph->attrs_version++;
     return SH_OK;
 }
 

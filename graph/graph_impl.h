@@ -54,7 +54,9 @@ struct sh_graph {
     size_t size;
     uint32_t next_id;
     uint64_t stamp;
-    uint64_t version; /* rises with every edit that a run would notice */
+    uint64_t version;       /* rises with every edit that a run would notice */
+    uint64_t attrs_version; /* rises when an attribute is set */
+    uint64_t serial;        /* never used twice in a process */
     sh_program_cache program;
     sh_graph_root modules;
     sh_insertion *insertion; /* the innermost one open */

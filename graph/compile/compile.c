@@ -145,12 +145,20 @@ static sh_compiled_entry *find(sh_compiled *c, sh_values inputs, uint64_t stamp)
     return NULL;
 }
 
-/* Those that were used least recently go; a plan whose constants changed can never hold again, and goes the same way. */
+static bool may_hold(const sh_compiled *c, const sh_compiled_entry *e) {
+    return unchanged(e) && sh__guard_may_hold(&e->guard, c->module);
+}
+
+/* Those that can never hold again go, whose weights have changed since, and those that were used least recently. */
 static sh_compiled_entry *trim(sh_compiled *c) {
     sh_compiled_entry **link = &c->entries, *gone = NULL;
-    for (size_t i = 0; *link && i < c->options.most_plans; i++) link = &(*link)->next;
-    while (*link) {
+    for (size_t kept = 0; *link;) {
         sh_compiled_entry *e = *link;
+        if (kept < c->options.most_plans && may_hold(c, e)) {
+            kept++;
+            link = &e->next;
+            continue;
+        }
         *link = e->next;
         c->nentries--;
         e->gone = true;
@@ -168,7 +176,8 @@ static const char *why(const sh_compiled *c, const sh_guard *guard) {
         [SH_GUARD_THREAD] = "switches or the chosen backend were others",
         [SH_GUARD_MODES] = "other modes were pushed, or one was configured anew",
         [SH_GUARD_SCOPE] = "other names were open around the call, which a mode that is baked in looks at",
-        [SH_GUARD_MODULE] = "the module, or a tensor of it, had changed",
+        [SH_GUARD_MODULE] = "the module's configuration was another",
+        [SH_GUARD_CONTENTS] = "a tensor of the module was replaced or written to, or its graph edited",
         [SH_GUARD_INPUTS] = "the inputs were others in dtype, shape or layout",
     };
     if (!c->entries) return "it was called for the first time";
@@ -208,17 +217,47 @@ static sh_compiled_entry *look(sh_compiled *c, sh_values inputs, uint64_t stamp)
     return e;
 }
 
+/* What the plan doesn't hold itself goes. */
+static sh_status freeze(sh_compiled *c, sh_compiled_entry *e, sh_values inputs) {
+    const sh_status status = sh__guard_take(&e->guard, NULL, inputs);
+    if (status < 0) {
+        sh__compiled_entry_free(e);
+        return status;
+    }
+    for (size_t i = 0; i < e->nwatched; i++) sh_release(e->watched[i].tensor);
+    e->nwatched = 0;
+    pthread_mutex_lock(&c->lock);
+    sh_module *module = c->module;
+    c->module = NULL;
+    pthread_mutex_unlock(&c->lock);
+    sh_module_release(module);
+    return SH_OK;
+}
+
+/* The new one is the first; those that can never hold again go, and the oldest. */
+static void keep_batch(sh_compiled *c, sh_compiled_batch *b) {
+    size_t kept = 0;
+    b->next = c->batches;
+    c->batches = b;
+    for (sh_compiled_batch **link = &c->batches; (b = *link);) {
+        if (kept < c->options.most_plans && sh__guard_may_hold(&b->guard, c->module)) {
+            kept++;
+            link = &b->next;
+            continue;
+        }
+        *link = b->next;
+        sh__compiled_batch_free(b);
+    }
+}
+
 /* From a trace that holds for any batch, if there is one for such inputs; else one is made. */
 static sh_compiled_entry *compile_any(sh_compiled *c, sh_values inputs) {
     sh_compiled_batch *b = c->batches;
     while (b && !sh__guard_holds(&b->guard, c->module, inputs, false)) b = b->next;
     const bool found = b != NULL;
     if (!found && !(b = sh__compiled_batch_new(c, inputs))) return NULL;
-    if (!found) {
-        b->next = c->batches;
-        c->batches = b;
-    }
     sh_compiled_entry *e = sh__entry_compile(c, inputs, b);
+    if (!found) keep_batch(c, b);
     if (e) e->resized = found;
     return e;
 }

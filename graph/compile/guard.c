@@ -93,24 +93,6 @@ static void put_scope(words *w) {
 
 /* ---- the module ---- */
 
-static bool is_written(const words *w, const sh_tensor *t) {
-    const sh_guard *guard = w->into ? w->into : w->with;
-    for (size_t i = 0; i < guard->nwritten; i++)
-        if (guard->written[i] == t) return true;
-    return false;
-}
-
-static void put_tensors(words *w, const sh_slots *slots) {
-    put(w, slots->n);
-    for (uint32_t i = 0; i < slots->n; i++) {
-        const sh_tensor *t = slots->at[i].object;
-        put_pointer(w, t);
-        if (!t) continue;
-        put_pointer(w, sh__address(t));
-        put(w, t->storage && !is_written(w, t) ? atomic_load(&t->storage->version) : 0);
-    }
-}
-
 static void put_field(words *w, const sh_module_field *field, const char *state) {
     static const size_t sizes[] = {
         [SH_FIELD_INT] = sizeof(int64_t), [SH_FIELD_FLOAT] = sizeof(double), [SH_FIELD_FLAG] = sizeof(bool)};
@@ -126,24 +108,51 @@ static void put_field(words *w, const sh_module_field *field, const char *state)
 /* The members that the type declares; the bytes where it declares none. */
 static void put_state(words *w, const sh_module *module) {
     const sh_module_field *field = module->type->fields;
-    const sh_graph *graph = sh_graph_module_graph(module);
-    if (graph) {
-        put_pointer(w, graph);
-        put(w, graph->version);
-        return;
-    }
+    if (sh_graph_module_graph(module)) return;
     if (!field) put_bytes(w, module->state, module->type->state_size);
     for (; field && field->name; field++) put_field(w, field, module->state);
 }
 
 static void put_module(words *w, const sh_module *module) {
-    put_pointer(w, module);
     put(w, module->training | (uint64_t)module->nhooks << 1 | (uint64_t)module->last_hook << 32);
     put_state(w, module);
+    put(w, module->children.n);
+    for (uint32_t i = 0; i < module->children.n; i++) put_module(w, module->children.at[i].object);
+}
+
+/* ---- what hangs in it ---- */
+
+static bool is_written(const words *w, const sh_tensor *t) {
+    const sh_guard *guard = w->into ? w->into : w->with;
+    for (size_t i = 0; i < guard->nwritten; i++)
+        if (guard->written[i] == t) return true;
+    return false;
+}
+
+/* By serial number: once a plan has packed a tensor, another one may come to lie at its address. */
+static void put_tensors(words *w, const sh_slots *slots) {
+    put(w, slots->n);
+    for (uint32_t i = 0; i < slots->n; i++) {
+        const sh_tensor *t = slots->at[i].object;
+        put(w, slots->at[i].serial);
+        if (!t) continue;
+        put_pointer(w, sh__address(t));
+        put(w, t->storage && !is_written(w, t) ? atomic_load(&t->storage->version) : 0);
+    }
+}
+
+static void put_contents(words *w, const sh_module *module) {
+    const sh_graph *graph = sh_graph_module_graph(module);
+    put(w, graph ? graph->serial : 0);
+    put(w, graph ? graph->version : 0);
+    put(w, graph ? graph->attrs_version : 0);
     put_tensors(w, &module->parameters);
     put_tensors(w, &module->buffers);
     put(w, module->children.n);
-    for (uint32_t i = 0; i < module->children.n; i++) put_module(w, module->children.at[i].object);
+    for (uint32_t i = 0; i < module->children.n; i++) {
+        put(w, module->children.at[i].serial);
+        put_contents(w, module->children.at[i].object);
+    }
 }
 
 /* ---- inputs ---- */
@@ -226,6 +235,9 @@ static void put_section(words *w, sh_guard_section section, const sh_module *mod
     case SH_GUARD_MODULE:
         if (module) put_module(w, module);
         break;
+    case SH_GUARD_CONTENTS:
+        if (module) put_contents(w, module);
+        break;
     default: put_inputs(w, inputs);
     }
 }
@@ -259,6 +271,10 @@ bool sh__guard_holds(const sh_guard *guard, const sh_module *module, sh_values i
     for (int s = stamped ? SH_GUARD_SCOPE : SH_GUARD_TABLE; s < SH_GUARD_INPUTS; s++)
         if (!section_holds(guard, (sh_guard_section)s, module, inputs)) return false;
     return true;
+}
+
+bool sh__guard_may_hold(const sh_guard *guard, const sh_module *module) {
+    return section_holds(guard, SH_GUARD_CONTENTS, module, (sh_values){NULL, 0});
 }
 
 sh_guard_section sh__guard_difference(const sh_guard *a, const sh_guard *b) {

@@ -2,8 +2,8 @@
  *
  * Sections in order: the table and what functions are registered; this thread's switches and backends; the modes in sight,
  * each by place, serial number and configuration version; the names around the call, if a mode that is baked in looked at
- * them; the module's tree, with the version of each tensor in it; the inputs by dtype, shape, layout and which of them share
- * memory. The first three are looked at again only when something was pushed, popped or configured: a stamp says so. */
+ * them; the module's tree; what hangs in it, each tensor and module by the serial number of its place there and the version of
+ * its memory, which never come back; the inputs by dtype, shape, layout and which of them share memory. The first three are looked at again only when something was pushed, popped or configured: a stamp says so. */
 #ifndef SH_GRAPH_COMPILE_GUARD_H
 #define SH_GRAPH_COMPILE_GUARD_H
 
@@ -15,6 +15,7 @@ typedef enum sh_guard_section {
     SH_GUARD_MODES,
     SH_GUARD_SCOPE,
     SH_GUARD_MODULE,
+    SH_GUARD_CONTENTS,
     SH_GUARD_INPUTS,
     SH_GUARD_SECTIONS
 } sh_guard_section;
@@ -34,6 +35,8 @@ sh_status sh__guard_take(sh_guard *guard, const sh_module *module, sh_values inp
 void sh__guard_free(sh_guard *guard);
 /* Does it hold now? `stamped`: its first three sections are known to. */
 bool sh__guard_holds(const sh_guard *guard, const sh_module *module, sh_values inputs, bool stamped);
+/* False: what hangs in the module has changed since, so that it never will. */
+bool sh__guard_may_hold(const sh_guard *guard, const sh_module *module);
 /* The first section in which they differ. */
 sh_guard_section sh__guard_difference(const sh_guard *a, const sh_guard *b);
 

@@ -82,19 +82,25 @@ static sh_status reserve(sh_slots *slots) {
     return SH_OK;
 }
 
+void sh__slot_fill(sh_slot_entry *entry, void *object, void (*release)(void *object)) {
+    static atomic_uint_fast64_t last;
+    void *before = entry->object;
+    entry->object = object;
+    entry->serial = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+    if (before) release(before);
+}
+
 /* The object's reference is taken over, if this succeeds. */
 static sh_status put(sh_slots *slots, const char *name, void *object, void (*release)(void *object)) {
     sh_slot_entry *entry = sh__slot_named(slots, name, strlen(name));
-    if (entry) {
-        void *before = entry->object;
-        entry->object = object;
-        release(before);
-        return SH_OK;
+    if (!entry) {
+        SH_TRY(reserve(slots));
+        char *copy = sh__strdup(name);
+        if (!copy) return SH_ERROR_MEMORY;
+        entry = &slots->at[slots->n++];
+        *entry = (sh_slot_entry){.name = copy, .length = strlen(copy)};
     }
-    SH_TRY(reserve(slots));
-    char *copy = sh__strdup(name);
-    if (!copy) return SH_ERROR_MEMORY;
-    slots->at[slots->n++] = (sh_slot_entry){copy, strlen(copy), object};
+    sh__slot_fill(entry, object, release);
     return SH_OK;
 }
 

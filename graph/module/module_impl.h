@@ -13,8 +13,9 @@
 /* One named thing. In the list of parameters and buffers the object is a tensor, in that of children a module. */
 typedef struct sh_slot_entry {
     char *name;
-    size_t length; /* of the name */
-    void *object;  /* one reference held */
+    size_t length;   /* of the name */
+    void *object;    /* one reference held */
+    uint64_t serial; /* of its being put here, never used twice in a process: an address may be */
 } sh_slot_entry;
 
 typedef struct sh_slots {
@@ -41,6 +42,8 @@ struct sh_module {
     _Alignas(16) char state[];
 };
 
+/* The object's reference is taken over; that to the one before ends with `release`. */
+void sh__slot_fill(sh_slot_entry *entry, void *object, void (*release)(void *object));
 /* The entry of that name (`length` bytes), or NULL. */
 sh_slot_entry *sh__slot_named(const sh_slots *slots, const char *name, size_t length);
 /* The module at the first `length` bytes of a path, or NULL; at none of them, `module`. */

@@ -190,12 +190,13 @@ static sh_status convert(const char *path, sh_tensor *tensor, void *user) {
     return SH_OK;
 }
 
+static void release_tensor(void *tensor) { sh_release(tensor); }
+
 static void replace_all(const conversion *c, sh_slots *slots) {
     for (uint32_t i = 0; i < slots->n; i++)
         for (size_t k = 0; k < c->n; k++) {
             if (slots->at[i].object != c->pairs[k].from) continue;
-            slots->at[i].object = sh_keep(c->pairs[k].to);
-            sh_release((sh_tensor *)(uintptr_t)c->pairs[k].from);
+            sh__slot_fill(&slots->at[i], sh_keep(c->pairs[k].to), release_tensor);
             break;
         }
 }
