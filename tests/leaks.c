@@ -5,6 +5,6 @@
 #include <stdlib.h>
 
 int criterion_run_all_tests(void *set) __attribute__((weak));
-int __lsan_is_turned_off(void);
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 
 int __lsan_is_turned_off(void) { return criterion_run_all_tests && !getenv("BXFI_MAP"); }
