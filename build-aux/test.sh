@@ -66,6 +66,8 @@ counting() {
 criterion() {
     run "$1" --timeout 300 ${FILTER:+--filter "$FILTER"}
     status=$?
+    # Criterion takes no notice of what a test's process finds when it ends.
+    if grep -q 'ERROR: LeakSanitizer' "$scratch/err" "$scratch/out"; then status=1; fi
     synthesis=$(sed 's/\x1b\[[0-9;]*m//g' "$scratch/err" "$scratch/out" | grep 'Synthesis:' | tail -n 1)
     echo "$synthesis"
     counts=$(echo "$synthesis" |
