@@ -56,7 +56,6 @@ struct sh_compiled {
 bool sh__compiled_try(sh_compiled *c, sh_values inputs, sh_value *result);
 
 /* ---- entry.c ---- */
-enum { SH_MOST_INPUTS = 256 };
 /* The tensors among them, entries of lists too, as a trace makes placeholders of them; at most `room` are written. */
 size_t sh__open_inputs(sh_values inputs, sh_tensor **tensors, size_t room);
 /* A plan for these inputs as things stand, by a trace or, where it is given, from one for any batch. NULL and an error. */

@@ -201,11 +201,11 @@ bool sh__share_memory(const sh_tensor *a, const sh_tensor *b) {
 
 /* Which earlier tensor each one shares memory with. */
 static void put_aliases(words *w, sh_values inputs) {
-    const sh_tensor *seen[SH_MAX_ARGS * 4];
+    const sh_tensor *seen[SH_MOST_INPUTS];
     uint32_t n = 0;
     for (size_t i = 0; i < inputs.n; i++) {
         const uint32_t entries = inputs.at[i].tag == SH_TAG_TENSORS ? inputs.at[i].count : 1;
-        for (uint32_t k = 0; k < entries && n < SH_MAX_ARGS * 4; k++) {
+        for (uint32_t k = 0; k < entries && n < SH_MOST_INPUTS; k++) {
             const sh_tensor *t = tensor_at(inputs, i, k);
             if (!t) continue;
             for (uint32_t j = 0; j < n; j++)

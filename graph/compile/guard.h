@@ -9,6 +9,8 @@
 
 #include "graph/module/module_impl.h"
 
+enum { SH_MOST_INPUTS = 256 }; /* tensors among the inputs of a call, entries of lists too */
+
 typedef enum sh_guard_section {
     SH_GUARD_TABLE,
     SH_GUARD_THREAD,

@@ -116,8 +116,7 @@ static sh_status add_step(sh_lowering *l, const sh_node *node, sh_plan_step *ste
 /* What the op's results will be, from models of its arguments. */
 static sh_status infer(sh_lowering *l, const sh_plan_step *step, sh_spec *specs) {
     sh_value args[SH_MAX_ARGS];
-    sh_tensor *entries[SH_LOWERED_ENTRIES];
-    if (!sh__lower_model_args(l, step, args, entries)) return sh__error_ensure(SH_ERROR_VALUE);
+    if (!sh__lower_model_args(l, step, args)) return sh__error_ensure(SH_ERROR_VALUE);
     const sh_call call = {.op = step->op,
                           .schema = step->schema,
                           .args = args,

@@ -110,16 +110,15 @@ sh_status sh__lower_arguments(sh_lowering *l, const sh_step *from, sh_plan_step 
 
 /* ---- models ---- */
 
-bool sh__lower_model_args(const sh_lowering *l, const sh_plan_step *step, sh_value *args,
-                          sh_tensor **entries) {
-    uint32_t used = 0;
+bool sh__lower_model_args(const sh_lowering *l, const sh_plan_step *step, sh_value *args) {
     memcpy(args, step->args, step->nargs * sizeof *args);
     for (uint32_t i = 0; i < step->nargs; i++) {
         if (args[i].tag != SH_TAG_TENSORS) continue;
-        if (args[i].count > SH_LOWERED_ENTRIES - used) return false;
-        memset(entries + used, 0, args[i].count * sizeof *entries);
-        args[i].as.tensors = entries + used;
-        used += args[i].count;
+        const size_t size = args[i].count * sizeof(sh_tensor *);
+        sh_tensor **entries = sh__plan_alloc(l->plan, size + sizeof *entries);
+        if (!entries) return false;
+        memset(entries, 0, size);
+        args[i].as.tensors = entries;
     }
     for (uint32_t i = 0; i < step->nloads; i++) {
         const sh_load *load = &step->loads[i];

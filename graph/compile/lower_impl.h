@@ -21,10 +21,6 @@ typedef struct sh_lowering {
     bool keeps_graph; /* a step needs its node */
 } sh_lowering;
 
-enum {
-    SH_LOWERED_ENTRIES = SH_MAX_ARGS * 8
-}; /* entries of lists among a step's arguments while models run */
-
 /* ---- lower.c ---- UINT32_MAX and an error where memory is out */
 uint32_t sh__lower_arena_value(sh_lowering *l, const sh_node *node, const sh_spec *spec);
 /* Made by its step; spec NULL: nothing is known of it. */
@@ -41,9 +37,8 @@ sh_status sh__lower_place(sh_lowering *l, const sh_node *node, sh_plan_step *ste
 sh_status sh__lower_inputs(sh_lowering *l, const sh_node *node, sh_plan_step *step);
 /* Op, argument template and loads; `*placed` is false where an argument is what only the dispatcher can convert. */
 sh_status sh__lower_arguments(sh_lowering *l, const sh_step *from, sh_plan_step *step, bool *placed);
-/* The step's arguments with models in them; false: one has none, or the lists are too long. */
-bool sh__lower_model_args(const sh_lowering *l, const sh_plan_step *step, sh_value *args,
-                          sh_tensor **entries);
+/* The step's arguments with models in them; false: one has none, or memory is out, which is an error then. */
+bool sh__lower_model_args(const sh_lowering *l, const sh_plan_step *step, sh_value *args);
 
 /* ---- lower_view.c ---- */
 /* The node as values on its base's buffer, or as a copy where the view would need one. `*done`: it is. */

@@ -81,10 +81,10 @@ static sh_status lower_to(sh_lowering *l, const sh_node *node, const sh_plan_ste
 
 sh_status sh__lower_as_view(sh_lowering *l, const sh_node *node, const sh_plan_step *step, bool *done) {
     sh_value args[SH_MAX_ARGS], results[SH_MAX_RESULTS] = {{0}};
-    sh_tensor *entries[SH_LOWERED_ENTRIES];
     const sh_slot *slot = step->slot;
     if (step->op->tags & SH_OP_COMPOSITE) return lower_to(l, node, step, done);
-    if (!slot || slot->form != SH_FORM_RETURNS || !sh__lower_model_args(l, step, args, entries)) return SH_OK;
+    if (!slot || slot->form != SH_FORM_RETURNS) return SH_OK;
+    if (!sh__lower_model_args(l, step, args)) return sh__error_pending() ? sh_error()->code : SH_OK;
     SH_TRY(step->op->thunk_returns(slot->typed, results, args));
     if (results[0].tag == SH_TAG_TENSORS)
         return add_views(l, node, step, sh_value_as_tensors(results[0]), done);
