@@ -111,3 +111,43 @@ Test(compile_weights, a_graph_that_takes_the_place_of_another_is_not_taken_for_i
         sh_module_release(none);
     }
 }
+
+/* ---- overrides ---- */
+
+static int answers;
+
+static sh_status answers_seven(const sh_override_kind *kind, sh_call *call, void *user) {
+    (void)kind, (void)user;
+    answers++;
+    SH_TRY(sh_call_set_result(call, 0, sh_value_tensor(sh_full(SH_SIZES(2), 7, .dtype = SH_F32))));
+    return SH_OK;
+}
+
+static sh_value linear_of(sh_values in, void *weight) {
+    return sh_value_tensor(sh_linear(in.at[0].as.tensor, weight));
+}
+
+Test(compile_weights, one_that_carries_an_override_is_met_as_in_the_eager_call) {
+    SH_SCOPE {
+        sh_override_kind *kind = sh_override_kind_new("Seven", answers_seven, NULL, NULL);
+        sh_tensor *x = sh_ones(SH_SIZES(3));
+        sh_module *net = sh_nn_linear(3, 2);
+        sh_tensor *weight = sh_module_parameter(net, "weight");
+        sh_compiled *compiled[] = {sh_compile(net, NULL), compile_exactly(linear_of, weight)};
+        for (int i = 0; i < 6; i++) {
+            const bool carries = i % 3 == 1;
+            sh_compiled *c = compiled[i / 3];
+            sh_tensor_set_override(weight, carries ? kind : NULL);
+            answers = 0;
+            sh_tensor *y = sh_compiled_run(c, x);
+            no_error();
+            cr_expect(eq(int, answers, carries));
+            cr_expect(eq(int, sh_item(sh_select(y, 0, 0)) == 7, carries));
+            cr_expect(eq(u64, sh_compiled_stats(c).eager, i % 3 > 0));
+        }
+        sh_compiled_free(compiled[0]);
+        sh_compiled_free(compiled[1]);
+        sh_module_release(net);
+        sh_override_kind_free(kind);
+    }
+}

@@ -114,7 +114,9 @@ static bool is_stamped(sh_compiled_entry *e, uint64_t stamp) {
 
 static bool unchanged(const sh_compiled_entry *e) {
     for (size_t i = 0; i < e->nwatched; i++)
-        if (sh_tensor_version(e->watched[i].tensor) != e->watched[i].version) return false;
+        if (sh_tensor_version(e->watched[i].tensor) != e->watched[i].version ||
+            (e->watched[i].tensor->flags & SH_TENSOR_OVERRIDE))
+            return false;
     return true;
 }
 
@@ -194,6 +196,7 @@ static void add(sh_compiled *c, sh_compiled_entry *e) {
     c->compilations += !e->resized;
     c->resized += e->resized;
     e->users = 1;
+    e->calls = 1;
     sh_compiled_entry *gone = trim(c);
     pthread_mutex_unlock(&c->lock);
     for (sh_compiled_entry *next; gone; gone = next) {
@@ -251,38 +254,36 @@ static void keep_batch(sh_compiled *c, sh_compiled_batch *b) {
 }
 
 /* From a trace that holds for any batch, if there is one for such inputs; else one is made. */
-static sh_compiled_entry *compile_any(sh_compiled *c, sh_values inputs) {
+static sh_compiled_entry *compile_any(sh_compiled *c, sh_values inputs, bool *eager) {
     sh_compiled_batch *b = c->batches;
     while (b && !sh__guard_holds(&b->guard, c->module, inputs, false)) b = b->next;
     const bool found = b != NULL;
     if (!found && !(b = sh__compiled_batch_new(c, inputs))) return NULL;
-    sh_compiled_entry *e = sh__entry_compile(c, inputs, b);
+    sh_compiled_entry *e = sh__entry_compile(c, inputs, b, eager);
     if (!found) keep_batch(c, b);
     if (e) e->resized = found;
     return e;
 }
 
-static sh_compiled_entry *compile(sh_compiled *c, sh_values inputs) {
-    if (!c->module) {
-        sh_fail(SH_ERROR_VALUE,
-                c->entries ? "%s is frozen, and is called under another guard than its plan's"
-                           : "%s is frozen, and its module went when its plan could not be made",
-                c->name);
+static sh_compiled_entry *compile(sh_compiled *c, sh_values inputs, bool *eager) {
+    if (c->options.frozen && c->entries) {
+        sh_fail(SH_ERROR_VALUE, "%s is frozen, and is called under another guard than its plan's", c->name);
         return NULL;
     }
-    const bool batch = c->options.any_batch && !c->options.frozen && sh__batch_size(inputs);
-    sh_compiled_entry *e = batch ? compile_any(c, inputs) : sh__entry_compile(c, inputs, NULL);
-    if (e) add(c, e);
+    const bool batch = c->options.any_batch && sh__batch_size(inputs);
+    sh_compiled_entry *e = batch ? compile_any(c, inputs, eager) : sh__entry_compile(c, inputs, NULL, eager);
+    if (!e || (c->options.frozen && freeze(c, e, inputs) < 0)) return NULL;
+    add(c, e);
     return e;
 }
 
-/* Somebody else may have made it while this thread waited. */
-static sh_compiled_entry *take_entry(sh_compiled *c, sh_values inputs) {
+/* Somebody else may have made it while this thread waited. NULL and an error, or `*eager`. */
+static sh_compiled_entry *take_entry(sh_compiled *c, sh_values inputs, bool *eager) {
     sh_compiled_entry *e = look(c, inputs, sh__guard_stamp());
     if (SH_LIKELY(e != NULL)) return e;
     pthread_mutex_lock(&c->compile_lock);
     e = look(c, inputs, sh__guard_stamp());
-    if (!e) e = compile(c, inputs);
+    if (!e) e = compile(c, inputs, eager);
     pthread_mutex_unlock(&c->compile_lock);
     return e;
 }
@@ -345,9 +346,10 @@ bool sh__compiled_try(sh_compiled *c, sh_values inputs, sh_value *result) {
         return true;
     }
     if (sh__tracing || goes_eager(tensors, n)) return false;
-    sh_compiled_entry *e = take_entry(c, inputs);
+    bool eager = false;
+    sh_compiled_entry *e = take_entry(c, inputs, &eager);
     if (e) *result = run(c, e, tensors);
-    return true;
+    return !eager;
 }
 
 sh_value sh_compiled_call(sh_compiled *c, sh_values inputs) {

@@ -17,8 +17,8 @@
  * own layouts with what follows them fused, which rounds otherwise: see the options. Outputs are fresh tensors, inputs
  * and constants themselves where the function returns such.
  *
- * Threads may call one compiled object at once; each run has a workspace of its own. Inputs that carry an override, and
- * calls from inside a trace, go the eager way. */
+ * Threads may call one compiled object at once; each run has a workspace of its own. Inputs or
+ * weights that carry an override, and calls from inside a trace, go the eager way. */
 #ifndef SH_GRAPH_COMPILE_COMPILE_H
 #define SH_GRAPH_COMPILE_COMPILE_H
 

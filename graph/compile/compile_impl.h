@@ -58,8 +58,10 @@ bool sh__compiled_try(sh_compiled *c, sh_values inputs, sh_value *result);
 /* ---- entry.c ---- */
 /* The tensors among them, entries of lists too, as a trace makes placeholders of them; at most `room` are written. */
 size_t sh__open_inputs(sh_values inputs, sh_tensor **tensors, size_t room);
-/* A plan for these inputs as things stand, by a trace or, where it is given, from one for any batch. NULL and an error. */
-sh_compiled_entry *sh__entry_compile(sh_compiled *c, sh_values inputs, const sh_compiled_batch *batch);
+/* A plan for these inputs as things stand, by a trace or, where it is given, from one for any batch. NULL and an error, or,
+ * where a tensor that it would be made of carries an override, `*eager`. */
+sh_compiled_entry *sh__entry_compile(sh_compiled *c, sh_values inputs, const sh_compiled_batch *batch,
+                                     bool *eager);
 /* A trace for any batch size of such inputs. NULL and an error. */
 sh_compiled_batch *sh__compiled_batch_new(sh_compiled *c, sh_values inputs);
 void sh__compiled_batch_free(sh_compiled_batch *batch);

@@ -8,6 +8,7 @@
 #include "graph/compile/lower.h"
 #include "graph/compile/seal.h"
 #include "graph/compile/tiles.h"
+#include "graph/root.h"
 #include "graph/text.h"
 
 static uint64_t now_ns(void) {
@@ -170,11 +171,22 @@ static sh_status make(making *m, uint64_t trace_ns) {
     return e->inputs && e->modes ? SH_OK : SH_ERROR_MEMORY;
 }
 
+/* Does a weight, or a tensor from elsewhere that it uses, carry one? */
+static bool meets_override(sh_graph *graph) {
+    bool meets = false;
+    for (sh_node *node = graph->root.next; node != &graph->root; node = node->next) {
+        const sh_tensor *t = node->opcode == SH_GET_ATTR ? sh__graph_tensor(graph, node->target) : NULL;
+        meets |= t && (t->flags & SH_TENSOR_OVERRIDE);
+    }
+    return meets;
+}
+
 /* Takes the graph over, on failure too. */
 static sh_compiled_entry *compile(sh_compiled *c, sh_values inputs, sh_graph *graph, const sh_baked *modes,
-                                  uint64_t trace_ns) {
+                                  uint64_t trace_ns, bool *eager) {
     making m = {.c = c, .given = inputs, .graph = graph, .modes = modes};
-    m.entry = graph ? sh__calloc(1, sizeof *m.entry) : NULL;
+    *eager = graph && meets_override(graph);
+    m.entry = graph && !*eager ? sh__calloc(1, sizeof *m.entry) : NULL;
     if (!m.entry) {
         sh_graph_free(graph);
         return NULL;
@@ -184,27 +196,18 @@ static sh_compiled_entry *compile(sh_compiled *c, sh_values inputs, sh_graph *gr
     return NULL;
 }
 
-/* From here on the graph holds what it reads, and each stage lets go of what it has used. */
-static sh_status freeze(sh_compiled *c, sh_graph *graph) {
-    SH_TRY(sh__graph_take_tensors(graph));
-    pthread_mutex_lock(&c->lock);
-    sh_module *module = c->module;
-    c->module = NULL;
-    pthread_mutex_unlock(&c->lock);
-    sh_module_release(module);
-    return SH_OK;
-}
-
-static sh_compiled_entry *trace_and_compile(sh_compiled *c, sh_values inputs) {
+sh_compiled_entry *sh__entry_compile(sh_compiled *c, sh_values inputs, const sh_compiled_batch *batch,
+                                     bool *eager) {
     const uint64_t start = now_ns();
     sh_compiled_entry *e = NULL;
     sh_baked baked;
+    if (batch)
+        return compile(c, inputs, sh__batch_graph(&batch->batch, sh__batch_size(inputs)), &batch->batch.baked,
+                       batch->trace_ns, eager);
     if (sh__bake(c->module, inputs, c->options.strict, &baked) < 0) return NULL;
-    if (!c->options.frozen || freeze(c, baked.graph) >= 0) {
-        sh_graph *graph = baked.graph;
-        baked.graph = NULL;
-        e = compile(c, inputs, graph, &baked, now_ns() - start);
-    }
+    sh_graph *graph = baked.graph;
+    baked.graph = NULL;
+    sh_compiled_entry *e = compile(c, inputs, graph, &baked, now_ns() - start, eager);
     sh__baked_free(&baked);
     return e;
 }

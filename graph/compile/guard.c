@@ -137,6 +137,7 @@ static void put_tensors(words *w, const sh_slots *slots) {
         put(w, slots->at[i].serial);
         if (!t) continue;
         put_pointer(w, sh__address(t));
+        put(w, t->flags & SH_TENSOR_OVERRIDE);
         put(w, t->storage && !is_written(w, t) ? atomic_load(&t->storage->version) : 0);
     }
 }
