@@ -399,6 +399,9 @@ static sh_value flattens_by_size(sh_values in, void *user) {
 FUNCTION(squares_the_size, const int64_t n = sh_tensor_size(x, 0);
          return sh_value_tensor(sh_zeros(SH_SIZES(n * n)));)
 FUNCTION(branches_on_the_size, return sh_value_tensor(sh_tensor_size(x, 0) > 5 ? sh_neg(x) : sh_exp(x));)
+FUNCTION(loops_over_the_size, sh_tensor *z = sh_zeros(SH_SIZES(3));
+         for (int64_t i = 0; i < sh_tensor_size(x, 0); i++) z = sh_add(z, sh_select(x, 0, i));
+         return sh_value_tensor(z);)
 FUNCTION(halves_the_size, return sh_value_tensor(sh_narrow(x, 0, 0, sh_tensor_size(x, 0) / 2));)
 
 static sh_compile_options for_any_batch(void) {
@@ -447,10 +450,12 @@ Test(compile_calls, what_is_not_affine_in_the_batch_size_is_an_error_that_names_
         const struct {
             sh_traceable function;
             const char *says;
-        } cases[] = {
-            {squares_the_size, "%zeros"}, {branches_on_the_size, "%exp"}, {halves_the_size, "%narrow"}};
+        } cases[] = {{squares_the_size, "%zeros"},
+                     {branches_on_the_size, "%exp"},
+                     {halves_the_size, "%narrow"},
+                     {loops_over_the_size, "%select_4"}};
         const sh_compile_options any = for_any_batch();
-        for (size_t i = 0; i < 3; i++) {
+        for (size_t i = 0; i < 4; i++) {
             sh_compiled *c = sh_compile_function(cases[i].function, NULL, &any);
             cr_expect(sh_compiled_run(c, some(4, 3)) == NULL);
             expect_error(cases[i].says);
