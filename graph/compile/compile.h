@@ -8,7 +8,8 @@
  * At the first call under each guard (shapes, dtypes and layouts of the inputs, which of them share memory, modes in their
  * order with their configuration, switches, backends, the dispatch table, the module with the versions of its tensors) it
  * is traced without data, and a plan is made: no interception, no lookup, memory laid out beforehand. Later calls under
- * the same guard run that plan. What a forward does in C is run once and baked in, as with sh_symbolic_trace.
+ * the same guard run that plan. What a forward does in C is run once and baked in, as with sh_symbolic_trace. While it is traced,
+ * neither it nor the callback of a mode that is baked in may be left by longjmp.
  *
  * Modes: one that is declared `rewriting` is baked in and its callback never runs again. A `watching` or `stateful` one
  * keeps intercepting exactly the calls that it wants, from its place on the stack down; under `strict` that is an error.
