@@ -126,13 +126,7 @@ Test(blocked, a_residual_net_is_convolutions_pools_and_nothing_else) {
         }
 }
 
-static uint32_t constants_left(const draft *d) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < d->plan->nbuffers; i++) n += d->plan->buffers[i].tensor != NULL;
-    return n;
-}
-
-Test(blocked, a_constant_is_let_go_when_it_is_packed_unless_it_is_read_elsewhere) {
+Test(blocked, a_constant_that_is_packed_may_be_read_elsewhere) {
     draft d;
     draft_begin(&d);
     sh_tensor *x = plain_conv(&d, draft_input(&d, values(1, 16, 8, 8)), 16);
@@ -147,7 +141,6 @@ Test(blocked, a_constant_is_let_go_when_it_is_packed_unless_it_is_read_elsewhere
     cr_expect(le(dbl, blocked(&d, OFF), close_by));
     cr_expect(eq(u32, draft_units(&d, "conv"), 2));
     cr_expect(eq(u32, draft_units(&d, "product"), 1));
-    cr_expect(eq(u32, constants_left(&d), 2), "what the second adds, and its weight");
     sh__plan_free(d.plan);
 }
 
@@ -194,7 +187,7 @@ Test(blocked, channels_last_that_come_in_as_a_view_are_read_as_they_lie) {
 }
 
 Test(blocked, few_channels_in_another_layout_are_not_read_as_rows) {
-    for (size_t way = OFF; way <= BLOCKED; way++) SH_SCOPE {
+    for (size_t way = OFF; way < WAYS; way++) SH_SCOPE {
             draft d;
             draft_begin(&d);
             sh_tensor *image = draft_input(&d, values(1, 2, 7, 5));

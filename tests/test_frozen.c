@@ -1,7 +1,6 @@
 /* test_frozen.c - what a frozen plan holds, while it is made and afterwards. */
 #include "dispatch/tensor_impl.h"
 #include "graph/compile/compile_impl.h"
-#include "graph/pass/product.h"
 #include "tests/compile.h"
 #include "tests/fail_each.h"
 
@@ -41,36 +40,6 @@ Test(frozen, a_frozen_plan_holds_its_packed_weights_and_no_others) {
         cr_expect(lt(i64, with.live_bytes - before.live_bytes, 16384));
         cr_expect(le(i64, with.cached_bytes, before.cached_bytes + 65536));
         sh_compiled_free(c);
-    }
-}
-
-static bool never_leaf(const char *path, const sh_module *module, void *user) {
-    (void)path, (void)module, (void)user;
-    return false;
-}
-
-static const void *weight_of(const sh_graph *graph, size_t i) {
-    for (const sh_node *node = sh_graph_first(graph); node; node = sh_node_next(node))
-        if (strcmp(sh_node_target(node), "conv2d") == 0 && !i--)
-            return sh_tensor_data(sh_graph_attr(graph, sh_node_target(sh_node_arg(node, 1).as.node)));
-    return NULL;
-}
-
-Test(frozen, a_weight_that_the_graph_alone_holds_is_folded_where_it_lies) {
-    SH_SCOPE {
-        sh_module *net;
-        SH_SCOPE net = wide_net();
-        const sh_value in = sh_value_tensor(wide_image());
-        sh_graph *graph = sh_trace(net, (sh_values){&in, 1}, &(sh_trace_options){.is_leaf = never_leaf});
-        sh_tensor *held = sh_keep(sh_module_parameter(net, "3.weight"));
-        cr_assert(eq(int, sh__graph_take_tensors(graph), SH_OK));
-        sh_module_release(net);
-        const void *before[] = {weight_of(graph, 0), weight_of(graph, 1)};
-        cr_assert(eq(int, sh__fuse_conv_bn_owned(graph), SH_OK));
-        cr_expect(eq(ptr, (void *)(uintptr_t)weight_of(graph, 0), (void *)(uintptr_t)before[0]));
-        cr_expect(ne(ptr, (void *)(uintptr_t)weight_of(graph, 1), (void *)(uintptr_t)before[1]));
-        sh_graph_free(graph);
-        sh_release(held);
     }
 }
 

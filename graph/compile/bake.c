@@ -165,18 +165,12 @@ static sh_status strip_scopes(sh_graph *graph) {
     return SH_OK;
 }
 
-static bool never_a_leaf(const char *path, const sh_module *module, void *user) {
-    (void)path, (void)module, (void)user;
-    return false;
-}
-
 static sh_status trace(void *user) {
     bake *b = user;
     sh_switch off;
     const sh_status status = push_proxies(b);
     sh_switch_off(&off, SH_OFF_OVERRIDES); /* those of constants: a graph with such is not for a plan */
-    if (status >= 0)
-        b->baked->graph = sh_trace(b->module, b->inputs, &(sh_trace_options){.is_leaf = never_a_leaf});
+    if (status >= 0) b->baked->graph = sh_trace(b->module, b->inputs, &(sh_trace_options){.no_leaves = true});
     sh_switch_end(&off);
     pop_proxies(b);
     return b->baked->graph ? strip_scopes(b->baked->graph) : sh__error_ensure(SH_ERROR_VALUE);

@@ -185,12 +185,19 @@ static sh_status pack_conv(sh_conv_choice *c, const sh_postop *added, const uint
 }
 
 static sh_status emit_conv(sh_blocker *b, sh_conv_choice *c, const sh_plan_step *place) {
-    uint32_t reads[2], nreads, result;
-    SH_TRY(bind_conv(b, c, place, reads, &nreads, &result));
-    sh_primitive *made = c->made;
-    c->made = NULL;
-    sh__block_let_go(b, b->choice_of, c->first, c->last);
-    return add_unit(b, place, &sh__unit_conv, made, reads, nreads, result);
+    const sh_postop *added = added_by(&c->conv);
+    uint32_t reads[2] = {SH_NO_VALUE, SH_NO_VALUE}, result;
+    SH_TRY(need(b, place, c->conv.input, SH_LAYOUT_LAST, &reads[0]));
+    if (added) SH_TRY(need(b, place, added->value, SH_LAYOUT_LAST, &reads[1]));
+    const bool over = added && added->kind == SH_POSTOP_SUM;
+    SH_TRY(make_result(b, c->conv.output, SH_LAYOUT_LAST, over ? reads[1] : SH_NO_VALUE, &result));
+    SH_TRY(pack_conv(c, added, reads, result));
+    drop_packed(b, c->conv.weight_value);
+    const sh_unit_type *type = c->direct ? &sh__unit_conv : &sh__unit_winograd;
+    void *unit = c->direct ? (void *)c->direct : c->winograd;
+    c->direct = NULL;
+    c->winograd = NULL;
+    return add_unit(b, place, type, unit, reads, added ? 2 : 1, result);
 }
 
 /* ---- products ---- */
@@ -204,7 +211,6 @@ static sh_status emit_product(sh_blocker *b, sh_product_unit *unit, const sh_pla
     drop_packed(b, unit->weight_value);
     sh_primitive *made = unit->made;
     unit->made = NULL;
-    sh__block_let_go(b, b->product_of, unit->first, unit->last);
     return add_unit(b, place, &sh__unit_product, made, reads, nreads, unit->output);
 }
 
@@ -347,7 +353,7 @@ static uint32_t *cut(uint32_t **at, size_t n) {
 static sh_status begin(sh_blocker *b, uint32_t **block) {
     sh_plan *plan = b->plan;
     const size_t values = plan->nvalues, buffers = plan->nbuffers, steps = plan->steps.n;
-    uint32_t *at = *block = sh__calloc((3 + SH_LAYOUTS) * values + 3 * buffers + 2 * steps + 1, sizeof *at);
+    uint32_t *at = *block = sh__calloc((3 + SH_LAYOUTS) * values + 2 * buffers + 2 * steps + 1, sizeof *at);
     b->choices = sh__calloc(steps + 1, sizeof *b->choices);
     b->products = sh__calloc(steps + 1, sizeof *b->products);
     if (!at || !b->choices || !b->products) return SH_ERROR_MEMORY;
@@ -358,7 +364,6 @@ static sh_status begin(sh_blocker *b, uint32_t **block) {
     b->maker = cut(&at, values);
     b->at = (uint32_t(*)[SH_LAYOUTS])cut(&at, SH_LAYOUTS * values);
     b->last = cut(&at, buffers);
-    b->left = cut(&at, buffers);
     b->pending = cut(&at, buffers);
     b->choice_of = cut(&at, steps);
     b->product_of = cut(&at, steps);
@@ -384,7 +389,10 @@ static void end(sh_blocker *b, uint32_t *block) {
 sh_status sh__plan_block(sh_plan *plan, const sh_block_options *options) {
     sh_blocker b = {.plan = plan};
     uint32_t *block;
-    const sh_status status = begin(&b, &block) == SH_OK ? rewrite(&b, options) : SH_ERROR_MEMORY;
+    const int before = sh_onednn_limit(sh__threads(INT64_MAX));
+    sh_status status = begin(&b, &block);
+    if (status == SH_OK) status = rewrite(&b, options);
+    sh_onednn_restore(before);
     end(&b, block);
     return status;
 }

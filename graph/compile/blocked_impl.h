@@ -16,7 +16,6 @@ typedef struct sh_blocker {
     uint32_t *reads, *reader,
         *maker;     /* by value: how often it is read, and the last step that does; the one that makes it */
     uint32_t *last; /* by buffer: the last step that reads it; SH_NO_STEP: it outlives them all */
-    uint32_t *left; /* by buffer: loads of it in the draft that stay, by units that take it in too; outputs */
     uint32_t *pending;          /* by buffer: the value whose plain form is not written; SH_NO_VALUE: none */
     uint32_t *choice_of;        /* by step: the choice that it is part of, + 1; 0: none */
     uint32_t (*at)[SH_LAYOUTS]; /* by value: the value that has it in this layout; SH_NO_VALUE: none */
@@ -28,9 +27,6 @@ typedef struct sh_blocker {
 
 /* ---- regions.c ---- finds the convolutions and products and what each takes over, and how each is done */
 sh_status sh__block_find(sh_blocker *b, const sh_block_options *options);
-/* A unit has been made of the steps from `first` to `last` that bear the last one's mark, with copies of its constants: those
- * that nothing else reads go. */
-void sh__block_let_go(sh_blocker *b, const uint32_t *marks, uint32_t first, uint32_t last);
 
 /* ---- blocked.c ---- */
 /* May step `i` write over this value when it is the last to read it? */

@@ -220,23 +220,6 @@ static sh_compiled_entry *look(sh_compiled *c, sh_values inputs, uint64_t stamp)
     return e;
 }
 
-/* What the plan doesn't hold itself goes. */
-static sh_status freeze(sh_compiled *c, sh_compiled_entry *e, sh_values inputs) {
-    const sh_status status = sh__guard_take(&e->guard, NULL, inputs);
-    if (status < 0) {
-        sh__compiled_entry_free(e);
-        return status;
-    }
-    for (size_t i = 0; i < e->nwatched; i++) sh_release(e->watched[i].tensor);
-    e->nwatched = 0;
-    pthread_mutex_lock(&c->lock);
-    sh_module *module = c->module;
-    c->module = NULL;
-    pthread_mutex_unlock(&c->lock);
-    sh_module_release(module);
-    return SH_OK;
-}
-
 /* The new one is the first; those that can never hold again go, and the oldest. */
 static void keep_batch(sh_compiled *c, sh_compiled_batch *b) {
     size_t kept = 0;
@@ -266,14 +249,16 @@ static sh_compiled_entry *compile_any(sh_compiled *c, sh_values inputs, bool *ea
 }
 
 static sh_compiled_entry *compile(sh_compiled *c, sh_values inputs, bool *eager) {
-    if (c->options.frozen && c->entries) {
-        sh_fail(SH_ERROR_VALUE, "%s is frozen, and is called under another guard than its plan's", c->name);
+    if (!c->module) {
+        sh_fail(SH_ERROR_VALUE,
+                c->entries ? "%s is frozen, and is called under another guard than its plan's"
+                           : "%s is frozen, and its module went when its plan could not be made",
+                c->name);
         return NULL;
     }
-    const bool batch = c->options.any_batch && sh__batch_size(inputs);
+    const bool batch = c->options.any_batch && !c->options.frozen && sh__batch_size(inputs);
     sh_compiled_entry *e = batch ? compile_any(c, inputs, eager) : sh__entry_compile(c, inputs, NULL, eager);
-    if (!e || (c->options.frozen && freeze(c, e, inputs) < 0)) return NULL;
-    add(c, e);
+    if (e) add(c, e);
     return e;
 }
 

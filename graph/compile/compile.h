@@ -47,7 +47,7 @@ typedef struct sh_compile_options {
     bool
         any_batch; /* one trace for all sizes of dimension 0, from 2 on: made at three of them, of which integers may differ
                          as a*N + b; else an error that names the call. A branch that C takes at other sizes alone is not
-                         seen: it is baked in. Each size gets a plan of its own from it */
+                         seen: it is baked in. Each size gets a plan of its own from it. Nothing if frozen */
     sh_winograd winograd;
     size_t most_plans; /* that are kept; the one used least recently goes. 0: SH_COMPILE_PLANS */
 } sh_compile_options;

@@ -186,45 +186,15 @@ static sh_status find_fastest(sh_conv_choice *c, uint32_t ways, sh_conv_way *bes
     return SH_OK;
 }
 
-static sh_status measure_each(sh_conv_choice *choices, uint32_t n, uint32_t ways, char *other) {
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t k = 0;
-        while (k < i && !same(&choices[k].conv, &choices[i].conv)) k++;
-        if (k < i)
-            memcpy(choices[i].ns, choices[k].ns, sizeof choices[i].ns);
-        else
-            SH_TRY(measure_one(&choices[i], ways, other));
-    }
-    return SH_OK;
-}
-
-static sh_status measure_all(sh_conv_choice *choices, uint32_t n, uint32_t ways) {
-    size_t capacity;
-    const size_t cached = sh__blocks_cached();
-    char *other = sh__block_alloc(SH_PRIMITIVE_OTHER, &capacity);
-    if (!other) return SH_ERROR_MEMORY;
-    const sh_status status = measure_each(choices, n, ways, other);
-    sh__block_free(other, capacity);
-    sh__blocks_trim(cached);
-    return status;
-}
-
-/* The fastest way that writes this layout. */
-static sh_conv_way fastest(const sh_conv_choice *c, sh_layout layout) {
-    sh_conv_way best = layout == SH_LAYOUT_LAST ? SH_CONV_LAST : SH_CONV_BLOCKED;
-    for (sh_conv_way way = best; way < SH_CONV_WAYS; way++)
-        if (sh__conv_writes(way) == layout && c->ns[way] < c->ns[best]) best = way;
-    return best;
-}
-
-/* Channels last unless blocks are clearly faster: joining channels and few channels go better there. */
-static sh_layout better_layout(const sh_conv_choice *choices, uint32_t n) {
-    double last = 0, blocked = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        last += choices[i].ns[fastest(&choices[i], SH_LAYOUT_LAST)];
-        blocked += choices[i].ns[fastest(&choices[i], SH_LAYOUT_BLOCKED)];
-    }
-    return blocked < 0.95 * last ? SH_LAYOUT_BLOCKED : SH_LAYOUT_LAST;
+static sh_status choose_way(sh_conv_choice *choices, uint32_t i, uint32_t ways, sh_conv_way *way) {
+    *way = SH_CONV_DIRECT;
+    if (!ways || !may_be_winograd(&choices[i])) return SH_OK;
+    for (uint32_t k = 0; k < i; k++)
+        if (same(&choices[k].conv, &choices[i].conv)) {
+            *way = choices[k].way;
+            return SH_OK;
+        }
+    return find_fastest(&choices[i], ways, way);
 }
 
 sh_status sh__conv_choose(sh_conv_choice *choices, uint32_t n, uint32_t ways) {

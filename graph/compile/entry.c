@@ -183,10 +183,9 @@ static bool meets_override(sh_graph *graph) {
 
 /* Takes the graph over, on failure too. */
 static sh_compiled_entry *compile(sh_compiled *c, sh_values inputs, sh_graph *graph, const sh_baked *modes,
-                                  uint64_t trace_ns, bool *eager) {
+                                  uint64_t trace_ns) {
     making m = {.c = c, .given = inputs, .graph = graph, .modes = modes};
-    *eager = graph && meets_override(graph);
-    m.entry = graph && !*eager ? sh__calloc(1, sizeof *m.entry) : NULL;
+    m.entry = graph ? sh__calloc(1, sizeof *m.entry) : NULL;
     if (!m.entry) {
         sh_graph_free(graph);
         return NULL;
@@ -196,27 +195,45 @@ static sh_compiled_entry *compile(sh_compiled *c, sh_values inputs, sh_graph *gr
     return NULL;
 }
 
-sh_compiled_entry *sh__entry_compile(sh_compiled *c, sh_values inputs, const sh_compiled_batch *batch,
-                                     bool *eager) {
+/* From here on the graph holds what it reads, and each stage lets go of what it has used. */
+static sh_status freeze(sh_compiled *c, sh_graph *graph) {
+    SH_TRY(sh__graph_take_tensors(graph));
+    pthread_mutex_lock(&c->lock);
+    sh_module *module = c->module;
+    c->module = NULL;
+    pthread_mutex_unlock(&c->lock);
+    sh_module_release(module);
+    return SH_OK;
+}
+
+static sh_compiled_entry *trace_and_compile(sh_compiled *c, sh_values inputs, bool *eager) {
     const uint64_t start = now_ns();
     sh_compiled_entry *e = NULL;
     sh_baked baked;
-    if (batch)
-        return compile(c, inputs, sh__batch_graph(&batch->batch, sh__batch_size(inputs)), &batch->batch.baked,
-                       batch->trace_ns, eager);
     if (sh__bake(c->module, inputs, c->options.strict, &baked) < 0) return NULL;
-    sh_graph *graph = baked.graph;
-    baked.graph = NULL;
-    sh_compiled_entry *e = compile(c, inputs, graph, &baked, now_ns() - start, eager);
+    *eager = meets_override(baked.graph);
+    if (!*eager && (!c->options.frozen || freeze(c, baked.graph) >= 0)) {
+        sh_graph *graph = baked.graph;
+        baked.graph = NULL;
+        e = compile(c, inputs, graph, &baked, now_ns() - start);
+    }
     sh__baked_free(&baked);
     return e;
 }
 
-sh_compiled_entry *sh__entry_compile(sh_compiled *c, sh_values inputs, const sh_compiled_batch *batch) {
+static sh_compiled_entry *compile_resized(sh_compiled *c, sh_values inputs, const sh_compiled_batch *batch,
+                                          bool *eager) {
+    *eager = meets_override(batch->batch.baked.graph);
+    if (*eager) return NULL;
+    return compile(c, inputs, sh__batch_graph(&batch->batch, sh__batch_size(inputs)), &batch->batch.baked,
+                   batch->trace_ns);
+}
+
+sh_compiled_entry *sh__entry_compile(sh_compiled *c, sh_values inputs, const sh_compiled_batch *batch,
+                                     bool *eager) {
     const size_t cached = sh__blocks_cached();
-    sh_compiled_entry *e = batch ? compile(c, inputs, sh__batch_graph(&batch->batch, sh__batch_size(inputs)),
-                                           &batch->batch.baked, batch->trace_ns)
-                                 : trace_and_compile(c, inputs);
+    sh_compiled_entry *e =
+        batch ? compile_resized(c, inputs, batch, eager) : trace_and_compile(c, inputs, eager);
     sh__blocks_trim(cached);
     return e;
 }

@@ -39,6 +39,8 @@ void sh__plan_free(sh_plan *plan) {
     sh__free(plan->values);
     sh__free(plan->inputs);
     sh__free(plan->outputs);
+    sh__free(plan->fresh);
+    sh_graph_free(plan->graph);
     sh__free(plan);
 }
 
@@ -186,6 +188,12 @@ uint32_t sh__step_value(const sh_plan_step *step, const char *param) {
         if (step->loads[i].argument == (uint32_t)argument && step->loads[i].entry < 0)
             return step->loads[i].id;
     return UINT32_MAX;
+}
+
+size_t sh__spec_bytes(const sh_spec *spec) {
+    size_t n = sh_dtype_size(spec->dtype);
+    for (int i = 0; i < spec->ndim; i++) n *= (size_t)spec->sizes[i];
+    return n;
 }
 
 bool sh__value_is_contiguous(const sh_plan_value *value) {

@@ -32,6 +32,7 @@ typedef struct sh_plan_buffer {
     size_t size; /* bytes */
     uint32_t input;
     sh_tensor *tensor;    /* CONSTANT: one reference; NULL once no step reads it */
+    bool written;         /* CONSTANT: a step writes to it in each run, so that its numbers aren't known */
     uint32_t first, last; /* the steps between which it is in use; set by sealing */
     size_t at;            /* ARENA: bytes from its start, a multiple of 64; set by sealing */
     uint32_t own;         /* the value that is its tensor itself, no view; UINT32_MAX: none; set by sealing */
@@ -102,9 +103,13 @@ typedef struct sh_plan {
     uint32_t ninputs;
     uint32_t *outputs; /* values that the caller gets */
     uint32_t noutputs;
+    uint32_t *fresh; /* buffers of that home; set by sealing */
+    uint32_t nfresh;
     bool output_is_list;         /* a tuple, of one too */
+    bool plain;                  /* kernels and units are all its steps; set by sealing */
     size_t arena;                /* bytes, the units' scratch at its end included */
     size_t scratch_at;           /* where that begins */
+    sh_graph *graph;             /* where a step needs its node; else NULL */
     sh_pool pool;                /* of all that steps and values point to but units */
     struct sh_plan_large *large; /* what is too large for it */
 } sh_plan;
@@ -113,8 +118,8 @@ typedef struct sh_plan {
 
 /* What a unit finds when it runs. The address of a value is records[id].data: its first element. */
 typedef struct sh_unit_frame {
-    const sh_plan_step *step; /* its reads are its loads' ids, its writes its results */
     sh_tensor *records;       /* one a value, by id; those without a buffer are not to be looked at */
+    const sh_plan_step *step; /* its reads are its loads' ids, its writes its results */
     char *scratch;            /* 64-byte aligned, as many bytes as the type says; nothing stays in it */
     void *own;                /* what `open` made for this workspace, or NULL */
 } sh_unit_frame;

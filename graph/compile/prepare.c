@@ -39,18 +39,16 @@ sh_status sh__graph_take_tensors(sh_graph *graph) {
     return SH_OK;
 }
 
-static sh_status fuse(sh_graph *graph, const sh_compile_options *options) {
-    SH_TRY(options->frozen ? sh__fuse_conv_bn_owned(graph) : sh_pass_fuse_conv_bn(graph, NULL));
-    return sh_pass_dead_code(graph, NULL);
-}
-
 /* Two inputs that lie in one memory are two placeholders to a pass, which then doesn't see that a write to one is read of
  * the other. */
 sh_status sh__graph_prepare(sh_graph *graph, const sh_compile_options *options, bool shared) {
     const sh_pass exact[] = {sh_pass_functionalize,  sh_pass_dead_code, sh_pass_cse,
                              sh_pass_fold_constants, sh_pass_dead_code, NULL};
     if (!shared && !options->unfused) SH_TRY(sh_run_passes(graph, exact, NULL, NULL));
-    if (!shared && !options->unfused && !options->exact) SH_TRY(fuse(graph, options));
+    if (!shared && !options->unfused && !options->exact) {
+        SH_TRY(sh__fuse_for_plan(graph));
+        SH_TRY(sh_pass_dead_code(graph, NULL));
+    }
     SH_TRY(decompose(graph));
     return options->frozen ? sh_graph_delete_all_unused_attrs(graph, NULL) : SH_OK;
 }

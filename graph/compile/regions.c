@@ -52,34 +52,9 @@ static void take_readers(sh_blocker *b, sh_conv_choice *c, uint32_t mark) {
     }
 }
 
-static void count_load(sh_blocker *b, uint32_t value) {
-    const uint32_t buffer = b->plan->values[value].buffer;
-    if (buffer != SH_NO_BUFFER) b->left[buffer]++;
-}
-
-static void count_loads(sh_blocker *b) {
-    for (uint32_t i = 0; i < b->nvalues; i++)
-        if (b->plan->values[i].output) count_load(b, i);
-    for (uint32_t i = 0; i < b->draft.n; i++)
-        for (uint32_t k = 0; k < b->draft.at[i].nloads; k++) count_load(b, b->draft.at[i].loads[k].id);
-}
-
-void sh__block_let_go(sh_blocker *b, const uint32_t *marks, uint32_t first, uint32_t last) {
-    for (uint32_t i = first; i <= last; i++) {
-        const sh_plan_step *step = &b->draft.at[i];
-        for (uint32_t k = 0; k < step->nloads && marks[i] == marks[last]; k++) {
-            const uint32_t id = b->plan->values[step->loads[k].id].buffer;
-            if (id == SH_NO_BUFFER || --b->left[id]) continue;
-            sh_release(b->plan->buffers[id].tensor);
-            b->plan->buffers[id].tensor = NULL;
-        }
-    }
-}
-
 /* What it reads is read where its last step stands. */
 static void read_later(sh_blocker *b, uint32_t value, uint32_t step) {
     uint32_t *last = &b->last[b->plan->values[value].buffer];
-    count_load(b, value);
     if (*last != SH_NO_STEP && *last < step) *last = step;
 }
 
@@ -126,9 +101,8 @@ static void take_product_readers(sh_blocker *b, sh_product_unit *p, uint32_t mar
     }
 }
 
-static void give_product_back(sh_blocker *b, uint32_t mark) {
-    const sh_product_unit *p = &b->products[mark - 1];
-    for (uint32_t i = p->first; i <= p->last; i++)
+static void give_product_back(sh_blocker *b, uint32_t first, uint32_t mark) {
+    for (uint32_t i = first; i <= b->products[mark - 1].last; i++)
         if (b->product_of[i] == mark) b->product_of[i] = 0;
 }
 
@@ -137,12 +111,12 @@ static sh_status find_products(sh_blocker *b) {
         sh_product_unit *p = &b->products[b->nproducts];
         if (b->choice_of[i] || b->product_of[i] || !is_settled(b, &b->draft.at[i])) continue;
         if (!sh__product_read(b->plan, &b->draft.at[i], p)) continue;
-        p->first = p->last = i;
+        p->last = i;
         b->product_of[i] = ++b->nproducts;
         take_product_readers(b, p, b->nproducts);
         p->made = sh__product_pays(p) ? sh__product_new(p) : NULL;
         if (!p->made && sh_error()) return sh_error()->code;
-        if (!p->made) give_product_back(b, b->nproducts);
+        if (!p->made) give_product_back(b, i, b->nproducts);
     }
     return SH_OK;
 }
@@ -164,7 +138,6 @@ static void give_back(sh_blocker *b, uint32_t mark) {
 }
 
 sh_status sh__block_find(sh_blocker *b, const sh_block_options *options) {
-    count_loads(b);
     find_convs(b);
     SH_TRY(find_products(b));
     for (uint32_t i = 0; i < b->nproducts; i++) note_product_moves(b, &b->products[i]);

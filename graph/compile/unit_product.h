@@ -12,8 +12,8 @@ typedef struct sh_product_unit {
     int64_t row, column;   /* strides of the weight as [k, n] */
     const sh_tensor *bias; /* of n, or NULL */
     sh_postops after;
-    uint32_t first, last; /* the steps that it stands for are among these; the last is where it stands */
-    sh_primitive *made;   /* the weight not packed */
+    uint32_t last;      /* the step in whose place it stands */
+    sh_primitive *made; /* the weight not packed */
 } sh_product_unit;
 
 /* Is the step such a product? Then it is described, without what is fused. */

@@ -79,22 +79,9 @@ static bool may_fold(const sh_weight_uses *u, const sh_product *p, const sh_node
 
 static sh_tensor *wide(sh_tensor *t) { return t ? sh_to(t, SH_F64) : NULL; }
 
-/* Row by row, so that little of it is in f64 at once; in its own memory if it is `owned`. */
-static sh_tensor *scaled_rows(sh_tensor *weight, sh_tensor *scale, bool owned) {
-    enum { ELEMENTS = 1 << 16 };
-    sh_tensor *target = owned ? weight : sh_empty_like(weight);
-    const int64_t n = weight->sizes[0], each = weight->numel / (n ? n : 1);
-    const int64_t most = each < ELEMENTS ? ELEMENTS / (each ? each : 1) : 1;
-    for (int64_t at = 0; target && at < n && !sh__error_pending(); at += most) {
-        const int64_t rows = n - at < most ? n - at : most;
-        SH_SCOPE sh_copy_(sh_narrow(target, 0, at, rows),
-                          sh_mul(wide(sh_narrow(weight, 0, at, rows)), sh_narrow(scale, 0, at, rows)));
-    }
-    return sh__error_pending() ? NULL : target;
-}
-
-/* The folded weight and bias, the scope's or the product's own. */
-static sh_status fold(const sh_product *p, const norm *n, bool owned, sh_tensor **weight, sh_tensor **bias) {
+/* The folded weight and bias, the scope's. */
+static sh_status fold(const sh_product *p, const norm *n, sh_tensor **weight, sh_tensor **bias) {
+    const sh_dtype dtype = (sh_dtype)p->weight->dtype;
     int64_t sizes[SH_MAX_DIMS] = {p->weight->sizes[0]};
     for (int i = 1; i < p->weight->ndim; i++) sizes[i] = 1;
     const sh_ints shape = {sizes, p->weight->ndim};
@@ -105,15 +92,21 @@ static sh_status fold(const sh_product *p, const norm *n, bool owned, sh_tensor 
     sh_tensor *shift = p->bias ? sh_sub(wide(p->bias), wide(n->mean)) : sh_neg(wide(n->mean));
     shift = sh_mul(shift, scale);
     if (n->beta) shift = sh_add(shift, wide(n->beta));
-    *bias = sh_to(shift, (sh_dtype)p->weight->dtype);
-    *weight = scaled_rows(p->weight, sh_reshape(scale, shape), owned);
+    *weight = sh_to(sh_mul(wide(p->weight), sh_reshape(scale, shape)), dtype);
+    *bias = sh_to(shift, dtype);
     sh_switch_end(&off);
     return *weight && *bias ? SH_OK : sh_error()->code;
 }
 
 /* ---- the edit ---- */
 
-static sh_status fold_one(const sh_weight_uses *u, sh_node *node, bool lets_go, size_t *changes) {
+/* What a plan folds by itself, without a copy of the weight in between. */
+static bool is_planned(const sh_product *p) {
+    return p->node->opcode == SH_CALL_FUNCTION && strcmp(p->node->target, "conv2d") == 0 &&
+           p->weight->dtype == SH_F32;
+}
+
+static sh_status fold_one(const sh_weight_uses *u, sh_node *node, bool planned, size_t *changes) {
     sh_product p;
     norm n;
     if (!read_norm(node, &n) || !node->ninputs) return SH_OK;
@@ -124,34 +117,21 @@ static sh_status fold_one(const sh_weight_uses *u, sh_node *node, bool lets_go, 
     sh_status status;
     SH_SCOPE {
         sh_tensor *weight, *bias;
-        const bool owned = lets_go && sh__weight_has_one_holder(u, p.weight);
-        status = fold(&p, &n, owned, &weight, &bias);
+        status = fold(&p, &n, &weight, &bias);
         if (status >= 0) status = sh__product_replace(&p, node, weight, bias, "fused");
     }
     *changes += status >= 0;
     return status;
 }
 
-static sh_status fold_all(sh_graph *graph, bool lets_go, size_t *changes) {
+static sh_status fold_all(sh_graph *graph, bool planned, size_t *changes) {
     sh_weight_uses uses = {0};
     sh_status status = sh__weight_uses_count(&uses, graph);
     if (status >= 0) SH_EACH_NODE(node, graph) {
-            if (status >= 0) status = fold_one(&uses, node, lets_go, changes);
+            if (status >= 0) status = fold_one(&uses, node, planned, changes);
         }
     sh__weight_uses_free(&uses);
     return status;
-}
-
-sh_status sh_pass_fuse_conv_bn(sh_graph *graph, size_t *changes) {
-    size_t ignored = 0;
-    if (sh__error_pending()) return sh_error()->code;
-    if (!graph) return sh_fail(SH_ERROR_NULL, "sh_pass_fuse_conv_bn: the graph is NULL");
-    return fold_all(graph, false, changes ? changes : &ignored);
-}
-
-sh_status sh__fuse_conv_bn_owned(sh_graph *graph) {
-    size_t ignored = 0;
-    return fold_all(graph, true, &ignored);
 }
 
 sh_status sh_pass_fuse_conv_bn(sh_graph *graph, size_t *changes) {

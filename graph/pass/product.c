@@ -96,14 +96,6 @@ bool sh__weight_may_change(const sh_weight_uses *u, const sh_tensor *t) {
     return t && (!t->storage || sh__seen_holds(&u->written, t->storage));
 }
 
-/* The table is the second to hold what is in it. */
-bool sh__weight_has_one_holder(const sh_weight_uses *u, const sh_tensor *t) {
-    const sh_storage *s = t->storage;
-    const int holders = sh__identity_find(&u->weights, t) ? 2 : 1;
-    return atomic_load(&t->refs) == holders && s && s->device == SH_HOST && s->kind != SH_STORAGE_FOREIGN &&
-           atomic_load(&s->refs) == 1;
-}
-
 sh_status sh__weight_uses_count(sh_weight_uses *u, const sh_graph *graph) {
     sh_memory_map memory;
     SH_TRY(sh__memory_map(&memory, graph));

@@ -41,8 +41,6 @@ sh_status sh__weight_uses_count(sh_weight_uses *uses, const sh_graph *graph);
 void sh__weight_uses_free(sh_weight_uses *uses);
 /* Is it written to somewhere in the graph, or can that not be known? */
 bool sh__weight_may_change(const sh_weight_uses *uses, const sh_tensor *t);
-/* Is what holds it one attribute or one module, and its memory the library's, which no view shares? */
-bool sh__weight_has_one_holder(const sh_weight_uses *uses, const sh_tensor *t);
 /* Are its weight and bias floats that stay as they are, the weight this call's alone? */
 bool sh__product_is_alone(const sh_weight_uses *uses, const sh_product *product);
 
@@ -54,7 +52,7 @@ bool sh__product_is_alone(const sh_weight_uses *uses, const sh_product *product)
 sh_status sh__product_replace(const sh_product *product, sh_node *last, sh_tensor *weight, sh_tensor *bias,
                               const char *what);
 
-/* sh_pass_fuse_conv_bn of a graph that nobody else looks at: weights that it alone holds are overwritten by the folded ones. */
-sh_status sh__fuse_conv_bn_owned(sh_graph *graph);
+/* sh_pass_fuse_conv_bn but for what a plan folds when it packs the weights (graph/compile/unit_conv.h). */
+sh_status sh__fuse_for_plan(sh_graph *graph);
 
 #endif
