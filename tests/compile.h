@@ -54,4 +54,17 @@ static inline sh_compiled *compile_exactly(sh_traceable function, void *user) {
     return sh_compile_function(function, user, &options);
 }
 
+/* A function to compile: of x, and of y where there is one. */
+#define FUNCTION(name, body)                                                       \
+    static sh_value name(sh_values in, void *user) {                               \
+        sh_tensor *x = in.at[0].as.tensor, *y = in.n > 1 ? in.at[1].as.tensor : x; \
+        (void)user, (void)y;                                                       \
+        body                                                                       \
+    }
+
+/* k/7 in a matrix. */
+static inline sh_tensor *some(int64_t rows, int64_t columns) {
+    return sh_div(sh_reshape(sh_arange(rows * columns, .dtype = SH_F32), SH_SIZES(rows, columns)), 7.0);
+}
+
 #endif
