@@ -191,6 +191,25 @@ Test(compile_modules, a_net_is_traced_once_for_every_batch_size) {
     }
 }
 
+Test(compile_modules, what_training_writes_makes_no_new_trace_for_another_batch_size) {
+    SH_SCOPE {
+        const sh_compile_options any = for_any_batch();
+        sh_manual_seed(1);
+        sh_module *net = net_of(true);
+        sh_manual_seed(1);
+        sh_module *same = net_of(true);
+        sh_compiled *c = sh_compile(net, &any);
+        for (int64_t n = 2; n < 6; n++)
+            cr_expect(same_bits(sh_compiled_run(c, image(n)), sh_forward(same, image(n))));
+        no_error();
+        cr_expect(eq(u64, sh_compiled_stats(c).compilations, 1));
+        cr_expect(same_bits(sh_module_buffer(net, "1.running_var"), sh_module_buffer(same, "1.running_var")));
+        sh_compiled_free(c);
+        sh_module_release(net);
+        sh_module_release(same);
+    }
+}
+
 Test(compile_modules, what_is_not_affine_in_the_batch_size_is_an_error_that_names_the_call) {
     SH_SCOPE {
         const struct {

@@ -236,6 +236,13 @@ static void keep_batch(sh_compiled *c, sh_compiled_batch *b) {
     }
 }
 
+/* What a plan writes to in each run makes no other trace. */
+static sh_status share_written(const sh_compiled *c, sh_values inputs, sh_compiled_batch *b,
+                               const sh_compiled_entry *e) {
+    SH_TRY(sh__guard_share_written(&b->guard, &e->guard));
+    return sh__guard_take(&b->guard, c->module, inputs);
+}
+
 /* From a trace that holds for any batch, if there is one for such inputs; else one is made. */
 static sh_compiled_entry *compile_any(sh_compiled *c, sh_values inputs, bool *eager) {
     sh_compiled_batch *b = c->batches;
@@ -243,6 +250,10 @@ static sh_compiled_entry *compile_any(sh_compiled *c, sh_values inputs, bool *ea
     const bool found = b != NULL;
     if (!found && !(b = sh__compiled_batch_new(c, inputs))) return NULL;
     sh_compiled_entry *e = sh__entry_compile(c, inputs, b, eager);
+    if (!found && e && share_written(c, inputs, b, e) < 0) {
+        sh__compiled_entry_free(e);
+        e = NULL;
+    }
     if (!found) keep_batch(c, b);
     if (e) e->resized = found;
     return e;

@@ -253,6 +253,14 @@ sh_status sh__guard_take(sh_guard *guard, const sh_module *module, sh_values inp
     return w.failed ? SH_ERROR_MEMORY : SH_OK;
 }
 
+sh_status sh__guard_share_written(sh_guard *to, const sh_guard *from) {
+    to->written = sh__alloc((from->nwritten + 1) * sizeof *to->written);
+    if (!to->written) return SH_ERROR_MEMORY;
+    for (size_t i = 0; i < from->nwritten; i++) to->written[i] = sh_keep(from->written[i]);
+    to->nwritten = from->nwritten;
+    return SH_OK;
+}
+
 void sh__guard_free(sh_guard *guard) {
     for (size_t i = 0; i < guard->nwritten; i++) sh_release(guard->written[i]);
     sh__free(guard->written);

@@ -34,6 +34,8 @@ typedef struct sh_guard {
 
 /* As things stand on this thread; `guard` is empty but for `written` and what counts. The module may be NULL: then nothing is said of it. */
 sh_status sh__guard_take(sh_guard *guard, const sh_module *module, sh_values inputs);
+/* The tensors that one plan of a trace writes to all plans of it do. Before the guard is taken anew. */
+sh_status sh__guard_share_written(sh_guard *to, const sh_guard *from);
 void sh__guard_free(sh_guard *guard);
 /* Does it hold now? `stamped`: its first three sections are known to. */
 bool sh__guard_holds(const sh_guard *guard, const sh_module *module, sh_values inputs, bool stamped);
