@@ -148,15 +148,9 @@ static sh_status time_way(sh_conv_choice *c, sh_conv_way way, double enough, dou
 
 /* ---- choosing ---- */
 
-static bool same_ops(const sh_postops *a, const sh_postops *b) {
-    if (a->n != b->n) return false;
-    for (uint32_t i = 0; i < a->n; i++)
-        if (a->at[i].kind != b->at[i].kind || a->at[i].function != b->at[i].function) return false;
-    return true;
-}
-
+/* What follows a convolution takes little of its time, in any way. */
 static bool same(const sh_conv_unit *a, const sh_conv_unit *b) {
-    return memcmp(&a->shape, &b->shape, sizeof a->shape) == 0 && same_ops(&a->after, &b->after);
+    return memcmp(&a->shape, &b->shape, sizeof a->shape) == 0;
 }
 
 static bool may_be_winograd(const sh_conv_choice *c) {
@@ -164,10 +158,13 @@ static bool may_be_winograd(const sh_conv_choice *c) {
     return s->groups == 1 && s->kernel[0] == 3 && s->kernel[1] == 3 && s->stride[0] == 1 && s->stride[1] == 1;
 }
 
-/* With fewer tiles than these a filter of F(4x4) is used too seldom for what reading it costs. */
+/* With few tiles a filter of F(4x4) is used too seldom for what reading it costs; with many it never is: 49 are 28x28. */
 static bool is_tried(const sh_conv_shape *s, uint32_t ways, sh_conv_way way) {
+    enum { FEW = 8, MANY = 49 };
     const int64_t tiles = s->batch * ((s->out[0] + 3) / 4) * ((s->out[1] + 3) / 4);
-    return (ways >> way & 1) && (way != SH_CONV_WINOGRAD_4 || tiles >= 8);
+    if (!(ways >> way & 1)) return false;
+    if (way == SH_CONV_WINOGRAD_2) return tiles < MANY || !(ways >> SH_CONV_WINOGRAD_4 & 1);
+    return way != SH_CONV_WINOGRAD_4 || tiles >= FEW;
 }
 
 /* Larger tiles take more memory, which counts twice where other memory waits to be read, and lose more bits: so they must win by
@@ -202,6 +199,8 @@ sh_status sh__conv_choose(sh_conv_choice *choices, uint32_t n, uint32_t ways) {
         sh_conv_way way;
         SH_TRY(choose_way(choices, i, ways, &way));
         SH_TRY(make(&choices[i], way));
+        /* Another of this shape was measured, which may be followed by what this way can't do. */
+        if (way != SH_CONV_DIRECT && !choices[i].winograd) SH_TRY(make(&choices[i], SH_CONV_DIRECT));
     }
     return SH_OK;
 }
