@@ -131,11 +131,8 @@ bool sh__candidate_refused(const sh_slot *slot, const sh_call *call, char *why, 
 }
 
 uint32_t sh__backend_of(const sh_call *call, bool counts) {
-    const uint8_t chosen = sh__thread.state.backend[call->device];
     const int ruled = sh__rules_choose(call, call->device, counts);
-    if (ruled >= 0) return (uint32_t)ruled;
-    return chosen ? chosen - 1u
-                  : atomic_load_explicit(&sh__default_backend[call->device], memory_order_relaxed);
+    return ruled >= 0 ? (uint32_t)ruled : sh__backend_here((uint32_t)call->device);
 }
 
 void sh__call_kernel_print(sh_call *call, char *text, size_t size) {

@@ -79,9 +79,7 @@ void sh__call_kernel_print(sh_call *call, char *text, size_t size);
 
 /* The slot as it stands in the table, if the call may take it without a look around, and its backend. */
 static inline const sh_slot *sh__direct_slot(const sh_call *call, uint32_t *backend) {
-    const uint8_t chosen = sh__thread.state.backend[call->device];
-    *backend =
-        chosen ? chosen - 1u : atomic_load_explicit(&sh__default_backend[call->device], memory_order_relaxed);
+    *backend = sh__backend_here((uint32_t)call->device);
     const sh_slot *slot = atomic_load_explicit(&call->op->slots[*backend], memory_order_acquire);
     return slot && !slot->ruled ? slot : NULL;
 }

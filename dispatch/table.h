@@ -141,6 +141,15 @@ static inline bool sh__undisturbed(const sh_thread *thread, uint32_t family) {
     return thread->gate == 0 && !(wants >> bit % 64 & 1);
 }
 
+/* The backend that calls on the device begin with: this thread's choice, else the default; rules apart. */
+static inline uint32_t sh__backend_here(uint32_t device) {
+    const uint8_t chosen = sh__thread.state.backend[device];
+    return chosen ? chosen - 1u : atomic_load_explicit(&sh__default_backend[device], memory_order_relaxed);
+}
+static inline const sh_slot *sh__slot_here(const sh_op *op, uint32_t device) {
+    return atomic_load_explicit(&op->slots[sh__backend_here(device)], memory_order_acquire);
+}
+
 static inline const sh_slot *sh__default_slot(const sh_op *op, uint32_t device) {
     const uint32_t backend = atomic_load_explicit(&sh__default_backend[device], memory_order_relaxed);
     return atomic_load_explicit(&op->slots[backend], memory_order_acquire);

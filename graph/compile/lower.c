@@ -130,10 +130,7 @@ static sh_status infer(sh_lowering *l, const sh_plan_step *step, sh_spec *specs)
 /* The slot that every call of this op gets, and that needs nothing but its arguments; NULL: there is none. */
 static const sh_slot *fixed_slot(const sh_lowering *l, const sh_plan_step *step) {
     if (l->calls_all || step->variant != SH_FUNCTIONAL || (step->op->tags & SH_OP_CUSTOM)) return NULL;
-    const uint8_t chosen = sh__thread.state.backend[SH_HOST];
-    const uint32_t backend =
-        chosen ? chosen - 1u : atomic_load_explicit(&sh__default_backend[SH_HOST], memory_order_relaxed);
-    const sh_slot *slot = atomic_load_explicit(&step->op->slots[backend], memory_order_acquire);
+    const sh_slot *slot = sh__slot_here(step->op, SH_HOST);
     return slot && slot->typed && slot->leaf && !slot->ruled && !slot->composite ? slot : NULL;
 }
 

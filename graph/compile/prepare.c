@@ -8,17 +8,13 @@
 #include "graph/pass/constant.h"
 #include "graph/pass/pass.h"
 #include "graph/pass/product.h"
-#include "graph/shapes.h"
 
 /* Has the op no kernel of its own on the backend that it would run on? What a mode is to see it sees whole. */
 static bool is_split(const sh_node *node, void *user) {
     sh_binding b;
     (void)user;
     if (sh_node_meta(node, SH_META_KEPT).kind == SH_META_INT || !sh__binds(node, &b)) return false;
-    const uint8_t chosen = sh__thread.state.backend[SH_HOST];
-    const uint32_t backend =
-        chosen ? chosen - 1u : atomic_load_explicit(&sh__default_backend[SH_HOST], memory_order_relaxed);
-    const sh_slot *slot = atomic_load_explicit(&b.op->slots[backend], memory_order_acquire);
+    const sh_slot *slot = sh__slot_here(b.op, SH_HOST);
     return slot && slot->composite && !slot->hooked && !slot->ruled;
 }
 
