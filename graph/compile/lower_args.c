@@ -8,16 +8,10 @@
 
 /* ---- copies that live as long as the plan ---- */
 
-static const char *own_text(sh_plan *plan, const char *text) {
-    const size_t size = strlen(text) + 1;
-    char *own = sh__plan_alloc(plan, size);
-    return own ? memcpy(own, text, size) : NULL;
-}
-
 sh_status sh__lower_place(sh_lowering *l, const sh_node *node, sh_plan_step *step) {
     step->site = node->site;
-    step->name = own_text(l->plan, node->name->text);
-    step->scope = own_text(l->plan, node->scope);
+    step->name = sh__plan_text(l->plan, node->name->text);
+    step->scope = sh__plan_text(l->plan, node->scope);
     return step->name && step->scope ? SH_OK : SH_ERROR_MEMORY;
 }
 
@@ -30,16 +24,12 @@ static sh_status copy_list(sh_plan *plan, sh_value *value) {
     return SH_OK;
 }
 
-/* What a load fills is not set in the program. */
 static sh_status copy_template(sh_plan *plan, const sh_step *from, sh_value *args) {
     memcpy(args, from->args, from->nargs * sizeof *args);
-    for (uint32_t i = 0; i < from->nloads; i++)
-        if (from->loads[i].entry < 0 && from->loads[i].argument < from->nargs)
-            args[from->loads[i].argument] = sh_none();
     for (uint32_t i = 0; i < from->nargs; i++) {
         if (args[i].tag == SH_TAG_INTS || args[i].tag == SH_TAG_TENSORS) SH_TRY(copy_list(plan, &args[i]));
         if (args[i].tag != SH_TAG_STRING) continue;
-        args[i].as.string = own_text(plan, args[i].as.string);
+        args[i].as.string = sh__plan_text(plan, args[i].as.string);
         if (!args[i].as.string) return SH_ERROR_MEMORY;
     }
     return SH_OK;

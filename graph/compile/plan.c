@@ -53,7 +53,7 @@ void *sh__plan_alloc(sh_plan *plan, size_t size) {
     return block + 1;
 }
 
-static const char *own_text(sh_plan *plan, const char *text) {
+const char *sh__plan_text(sh_plan *plan, const char *text) {
     if (!text || !*text) return "";
     const size_t size = strlen(text) + 1;
     char *own = sh__plan_alloc(plan, size);
@@ -91,7 +91,7 @@ uint32_t sh__plan_add_value(sh_plan *plan, const char *name, const sh_spec *spec
     sh_plan_value *moved = grow(plan->values, plan->nvalues, &plan->values_room, sizeof *plan->values);
     if (!moved) return UINT32_MAX;
     plan->values = moved;
-    const char *own = own_text(plan, name);
+    const char *own = sh__plan_text(plan, name);
     if (!own) return UINT32_MAX;
     sh_plan_value *value = &plan->values[plan->nvalues];
     *value = (sh_plan_value){.name = own, .buffer = buffer};
@@ -131,7 +131,7 @@ sh_plan_step *sh__plan_add_step(sh_plan_steps *steps, const sh_plan_step *step) 
 
 static sh_status fill_unit_step(sh_plan *plan, sh_plan_step *step, const char *name, const uint32_t *reads,
                                 const uint32_t *writes) {
-    step->name = own_text(plan, name);
+    step->name = sh__plan_text(plan, name);
     step->scope = "";
     step->loads = sh__plan_alloc(plan, step->nloads * sizeof *step->loads);
     if (!step->name || !step->loads) return SH_ERROR_MEMORY;
@@ -194,6 +194,10 @@ size_t sh__spec_bytes(const sh_spec *spec) {
     size_t n = sh_dtype_size(spec->dtype);
     for (int i = 0; i < spec->ndim; i++) n *= (size_t)spec->sizes[i];
     return n;
+}
+
+bool sh__same_sizes(const sh_spec *a, const sh_spec *b) {
+    return a->ndim == b->ndim && memcmp(a->sizes, b->sizes, (size_t)a->ndim * sizeof *a->sizes) == 0;
 }
 
 bool sh__value_is_contiguous(const sh_plan_value *value) {

@@ -144,6 +144,8 @@ sh_plan *sh__plan_new(void);
 void sh__plan_free(sh_plan *plan);
 /* Memory that ends with the plan, for what steps point to; 16-byte aligned, not cleared. */
 void *sh__plan_alloc(sh_plan *plan, size_t size);
+/* A copy of the text in such memory; "" for none. */
+const char *sh__plan_text(sh_plan *plan, const char *text);
 /* A new entry, all zero but what is said; its index, or UINT32_MAX. Pointers to entries are good until the next. */
 uint32_t sh__plan_add_buffer(sh_plan *plan, sh_home home, size_t size);
 uint32_t sh__plan_add_value(sh_plan *plan, const char *name, const sh_spec *spec, uint32_t buffer);
@@ -165,6 +167,7 @@ sh_status sh__plan_count_reads(const sh_plan *plan, uint32_t *counts);
 uint32_t sh__step_value(const sh_plan_step *step, const char *param);
 /* What its elements take. */
 size_t sh__spec_bytes(const sh_spec *spec);
+bool sh__same_sizes(const sh_spec *a, const sh_spec *b);
 /* Contiguous by its strides. */
 bool sh__value_is_contiguous(const sh_plan_value *value);
 /* Notes which constants are written to, through whatever tensor of their memory; when all steps are there. */

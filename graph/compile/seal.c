@@ -1,8 +1,8 @@
 /* seal.c - lifetimes, homes, in place.
  *
- * A buffer is in use from the first step that reads or writes a value on it to the last. An elementwise kernel, or
- * a unit that says so, may write where an operand lies that nobody reads afterwards: then both values are on one buffer. What steps of the dispatcher
- * touch, and what the caller gets, others may hold on to: such a buffer is fresh for each run. */
+ * A buffer is in use from the first step that reads or writes a value on it to the last. An elementwise kernel, or a unit
+ * that says so, may write where an operand lies that nobody reads afterwards: then both values are on one buffer. What
+ * steps of the dispatcher touch, and what the caller gets, others may hold on to: such a buffer is fresh for each run. */
 #include "graph/compile/seal.h"
 
 #include <string.h>
@@ -88,8 +88,7 @@ static bool ends_here(const sh_plan *plan, const uint32_t *on, uint32_t value, u
 
 /* The kernel reads each element before it writes there, if both lie alike. */
 static bool lie_alike(const sh_plan_value *a, const sh_plan_value *b) {
-    return a->spec.dtype == b->spec.dtype && a->spec.ndim == b->spec.ndim &&
-           memcmp(a->spec.sizes, b->spec.sizes, (size_t)a->spec.ndim * sizeof *a->spec.sizes) == 0 &&
+    return a->spec.dtype == b->spec.dtype && sh__same_sizes(&a->spec, &b->spec) &&
            sh__value_is_contiguous(a) && sh__value_is_contiguous(b);
 }
 

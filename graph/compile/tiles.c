@@ -24,10 +24,6 @@ typedef struct tiler {
 
 /* ---- a run of steps ---- */
 
-static bool same_shape(const sh_spec *a, const sh_spec *b) {
-    return a->ndim == b->ndim && memcmp(a->sizes, b->sizes, (size_t)a->ndim * sizeof *a->sizes) == 0;
-}
-
 static const sh_plan_value *result_of(const tiler *t, const sh_plan_step *step) {
     return &t->plan->values[step->results[0]];
 }
@@ -77,7 +73,8 @@ static uint32_t reach(const tiler *t, const sh_plan_step *steps, uint32_t left) 
     sh_tiles_op op;
     if (left > MOST_STEPS) left = MOST_STEPS;
     while (n < left && sh__tiles_describe(t->plan, &steps[n], &op) &&
-           same_shape(&result_of(t, &steps[n])->spec, &result_of(t, steps)->spec) && !crosses(t, steps, n))
+           sh__same_sizes(&result_of(t, &steps[n])->spec, &result_of(t, steps)->spec) &&
+           !crosses(t, steps, n))
         n++;
     return n;
 }

@@ -92,11 +92,6 @@ static bool is_per_channel(const sh_tensor *t, int64_t channels) {
     return t->sizes[t->ndim - 3] == channels;
 }
 
-static bool same_shape(const sh_plan_value *a, const sh_plan_value *b) {
-    return a->spec.ndim == b->spec.ndim &&
-           memcmp(a->spec.sizes, b->spec.sizes, (size_t)a->spec.ndim * sizeof *a->spec.sizes) == 0;
-}
-
 static bool has_add(const sh_postops *ops) {
     for (uint32_t i = 0; i < ops->n; i++)
         if (ops->at[i].kind != SH_POSTOP_FUNCTION) return true;
@@ -111,7 +106,8 @@ static bool take_add(const sh_plan *plan, const sh_plan_step *step, uint32_t fro
         return false;
     const sh_tensor *constant = sh__value_constant(plan, added);
     if (is_per_channel(constant, conv->shape.outputs)) return conv->after.n == 0 && take_bias(conv, constant);
-    if (!same_shape(&plan->values[added], &plan->values[conv->output]) || has_add(&conv->after)) return false;
+    if (!sh__same_sizes(&plan->values[added].spec, &plan->values[conv->output].spec) || has_add(&conv->after))
+        return false;
     return sh__postop_append(&conv->after, (sh_postop){.kind = SH_POSTOP_ADD, .value = added});
 }
 
@@ -147,7 +143,8 @@ static bool take(const sh_plan *plan, const sh_plan_step *step, uint32_t from, s
 }
 
 bool sh__conv_take_step(const sh_plan *plan, const sh_plan_step *step, uint32_t from, sh_conv_unit *conv) {
-    if (!sh__step_is_own(plan, step) || !same_shape(&plan->values[step->results[0]], &plan->values[from]) ||
+    if (!sh__step_is_own(plan, step) ||
+        !sh__same_sizes(&plan->values[step->results[0]].spec, &plan->values[from].spec) ||
         !sh__value_is_contiguous(&plan->values[step->results[0]]))
         return false;
     const bool taken = take(plan, step, from, conv);

@@ -79,11 +79,6 @@ bool sh__product_read(const sh_plan *plan, const sh_plan_step *step, sh_product_
 
 /* ---- fusing ---- */
 
-static bool same_shape(const sh_plan_value *a, const sh_plan_value *b) {
-    return a->spec.ndim == b->spec.ndim &&
-           memcmp(a->spec.sizes, b->spec.sizes, (size_t)a->spec.ndim * sizeof *a->spec.sizes) == 0;
-}
-
 static bool take_add(const sh_plan *plan, const sh_plan_step *step, uint32_t from, sh_product_unit *p) {
     const uint32_t self = sh__step_value(step, "self"), other = sh__step_value(step, "other");
     const uint32_t added = self == from ? other : self;
@@ -96,13 +91,13 @@ static bool take_add(const sh_plan *plan, const sh_plan_step *step, uint32_t fro
     for (uint32_t i = 0; i < p->after.n; i++)
         if (p->after.at[i].kind != SH_POSTOP_FUNCTION) return false;
     const sh_plan_value *v = &plan->values[added];
-    return same_shape(v, &plan->values[p->output]) && sh__value_is_contiguous(v) &&
+    return sh__same_sizes(&v->spec, &plan->values[p->output].spec) && sh__value_is_contiguous(v) &&
            sh__postop_append(&p->after, (sh_postop){.kind = SH_POSTOP_ADD, .value = added});
 }
 
 bool sh__product_take_step(const sh_plan *plan, const sh_plan_step *step, uint32_t from, sh_product_unit *p) {
     const sh_plan_value *result = &plan->values[step->results[0]];
-    if (!sh__step_is_own(plan, step) || !same_shape(result, &plan->values[from]) ||
+    if (!sh__step_is_own(plan, step) || !sh__same_sizes(&result->spec, &plan->values[from].spec) ||
         !sh__value_is_contiguous(result))
         return false;
     const bool taken = step->op->id == SH_OP_add              ? take_add(plan, step, from, p)
