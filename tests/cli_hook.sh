@@ -3,29 +3,13 @@
 set -u
 : "${BUILD:=build}" "${SHUNT:=$PWD/$BUILD/shunt}" "${SANITIZE:=}"
 shunt=$SHUNT plugins=$PWD/$BUILD/tests/plugins examples=$PWD/$BUILD/examples/plugins
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
+. tests/checks.sh
 
-# check TITLE STATUS TEXT COMMAND...: the command ends so and its output (both streams) holds the text.
-check() {
-    title=$1 expected=$2 text=$3
-    shift 3
-    "$@" >"$work/out" 2>&1
-    status=$?
-    if [ "$status" -eq "$expected" ] && grep -qF -e "$text" "$work/out"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $title: status $status, expected $expected with '$text'"
-        cat "$work/out"
-    fi
-}
-lacks() {
-    if grep -qF -e "$2" "$work/out"; then
+lacks() { # NAME WORDS: nowhere in stdout and stderr
+    if cat "$work/out" "$work/err" | grep -qF -e "$2"; then
         failed=$((failed + 1))
         echo "FAILED: $1: '$2' in"
-        cat "$work/out"
+        cat "$work/out" "$work/err"
     else
         passed=$((passed + 1))
     fi
@@ -70,15 +54,6 @@ check '--hook needs a value' 2 'needs a value' "$shunt" run --hook
 # ---- conditions and policies
 relu() { "$shunt" run "$@" "$work/relu.onnx" 2>"$work/err"; }
 status() { relu "$@" >"$work/out"; echo $?; }
-holds() { # TITLE COMMAND...
-    title=$1
-    shift
-    if "$@" >/dev/null 2>&1; then passed=$((passed + 1)); else
-        failed=$((failed + 1))
-        echo "FAILED: $title"
-        cat "$work/out" "$work/err"
-    fi
-}
 relu >"$work/right"
 right() { cmp -s "$work/out" "$work/right"; }
 broken=$plugins/broken.so
@@ -156,5 +131,4 @@ else
     echo 'not tried: a setuid program'
 fi
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish
